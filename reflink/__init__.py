@@ -1,0 +1,29 @@
+"""reflink: which paper does every entry of a bibliography cite?
+
+The library: pure, no Kafka, no network. ``workers`` runs it on streams; ``schemas`` holds the events between them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reflink.entities import Candidate, Ids, Link, Paper, Reference, Work
+
+if TYPE_CHECKING:
+    from reflink.catalog import Catalog
+    from reflink.linker import Linker, Policy
+
+__all__ = ["Candidate", "Catalog", "Ids", "Link", "Linker", "Paper", "Policy", "Reference", "Work"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: parsing a paper needs neither indexes nor a model.
+    if name == "Catalog":
+        from reflink.catalog import Catalog
+
+        return Catalog
+    if name in ("Linker", "Policy"):
+        from reflink import linker
+
+        return getattr(linker, name)
+    raise AttributeError(f"module 'reflink' has no attribute {name!r}")

@@ -1,0 +1,238 @@
+"""The catalog: works looked up by id and identifier, their indexes, growth, and snapshots on disk."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reflink import flatfiles
+from reflink.catalog import snapshot
+from reflink.catalog.hashtable import HashTableBuilder
+from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.snapshot import Manifest
+from reflink.catalog.works import Works
+from reflink.entities import Ids, Work
+from reflink.errors import SnapshotError
+from reflink.text import Mode, work_text
+
+if TYPE_CHECKING:
+    from reflink.lexical import LexicalIndex
+    from reflink.semantic import VectorIndex
+
+WORKS: Final = "works"
+VECTORS: Final = "vectors"
+TRIGRAMS: Final = "trigrams"
+TEXTS: Final = "texts"
+
+
+class TextEncoder(Protocol):
+    """What the catalog asks of ``reflink.semantic.Encoder``."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised [n, dim]."""
+        ...
+
+
+class Catalog:
+    """Works, their identifiers and, where wanted, a VectorIndex and a LexicalIndex over their representative texts.
+
+    Every work has its own row in the indexes; hits are mapped through ``canonical``. ``offset`` is the version: the
+    first offset of the catalog topic not applied yet, 0 when built from a file. ``manifest`` describes the snapshot it
+    was opened from and what its indexes are made of. One writer at a time, and no reader meanwhile.
+    """
+
+    def __init__(self, works: Works, vectors: VectorIndex | None, trigrams: LexicalIndex | None, manifest: Manifest) -> None:
+        self.works, self.vectors, self.trigrams, self.manifest = works, vectors, trigrams, manifest
+        self.offset = manifest.offset
+
+    @classmethod
+    def empty(
+        cls,
+        *,
+        dim: int | None = None,
+        model: str | None = None,
+        precision: str | None = None,
+        mode: Mode = "TVL",
+        lexical_mode: Mode | None = "Raw",
+    ) -> Self:
+        """A catalog without works; without vectors when ``dim`` is None, without trigrams when ``lexical_mode`` is."""
+        manifest = Manifest(model=model, precision=precision, mode=mode, lexical_mode=lexical_mode or "Raw")
+        vectors = None if dim is None else _semantic().VectorIndex(dim)
+        trigrams = None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode)
+        return cls(Works(), vectors, trigrams, manifest)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, vectors: bool = True, trigrams: bool = True) -> Self:
+        """The snapshot in ``folder``; an index it has is left out when ``vectors`` or ``trigrams`` is False.
+
+        Raises SnapshotError when it is missing, unfinished, damaged or of another format.
+        """
+        folder = Path(folder)
+        manifest = snapshot.read(folder)
+        try:
+            works = MappedWorks.open(folder / WORKS)
+            vector_index, trigram_index = None, None
+            if vectors and manifest.vectors is not None:
+                vector_index = _semantic().VectorIndex.open(folder / VECTORS)
+            if trigrams and manifest.trigrams is not None:
+                trigram_index = _lexical().LexicalIndex.open(folder / TRIGRAMS, mode=manifest.lexical_mode)
+        except (OSError, ValueError, EOFError) as error:
+            raise SnapshotError(f"{folder}: damaged: {error}") from None
+        counts: tuple[tuple[str, Any, int | None], ...] = (
+            (WORKS, works, manifest.works),
+            (VECTORS, vector_index, manifest.vectors),
+            (TRIGRAMS, trigram_index, manifest.trigrams),
+        )
+        for name, part, expected in counts:
+            if part is not None and len(part) != expected:
+                raise SnapshotError(f"{folder}: damaged: {name} hold {len(part)} works, not {expected}")
+        return cls(Works(works), vector_index, trigram_index, manifest)
+
+    def __len__(self) -> int:
+        return len(self.works)
+
+    def __contains__(self, work_id: object) -> bool:
+        return work_id in self.works
+
+    def __iter__(self) -> Iterator[Work]:
+        return iter(self.works)
+
+    def get(self, work_id: str) -> Work | None:
+        """The work with exactly this id, or None."""
+        return self.works.get(work_id)
+
+    def canonical(self, work_id: str) -> str:
+        """The smallest id of the works that are one with it; ``work_id`` itself when no work has or bears it."""
+        return self.works.canonical(work_id)
+
+    def lookup(self, ids: Ids) -> tuple[str, ...]:
+        """Canonical ids of the works bearing any of the identifiers, ascending; more than one when they disagree."""
+        keys = ids.keys()
+        bearers = (next(iter(self.works.bearers(key)), None) for key in keys)
+        return tuple(sorted({self.canonical(bearer) for bearer in bearers if bearer is not None}))
+
+    def changed(self, works: Iterable[Work]) -> list[Work]:
+        """Those that ``add`` would add or replace: the last one for each id, unless it is there unchanged."""
+        latest = {work.id: work for work in works}
+        return [work for work in latest.values() if self.works.get(work.id) != work]
+
+    def unencoded(self, works: Iterable[Work]) -> list[Work]:
+        """Those of ``changed`` whose vector must be computed, as its text is new. Empty without a VectorIndex."""
+        if self.vectors is None:
+            return []
+        return [work for work in self.changed(works) if self._is_new_text(work, self.vectors, self.mode, lexical=False)]
+
+    def add(self, works: Sequence[Work], vectors: NDArray[np.floating[Any]] | None = None) -> int:
+        """Adds works, or replaces those with the same id (the last one wins); returns how many changed anything.
+
+        ``vectors`` float [len(works), dim], L2-normalised; None will do where ``unencoded(works)`` is empty. Raises
+        ValueError, and changes nothing, when vectors are missing or of another shape.
+        """
+        index = self.vectors
+        if index is None or vectors is None:
+            missing = self.unencoded(works)
+            if missing:
+                raise ValueError(f"{len(missing)} works need vectors, {missing[0].id} the first: use add_encoded")
+            return self._add(self.changed(works), [], None)
+        if vectors.shape != (len(works), index.dim):
+            raise ValueError(f"vectors of shape {vectors.shape} for {len(works)} works in {index.dim} dimensions")
+        rows = {work.id: row for row, work in enumerate(works)}
+        changed = self.changed(works)
+        return self._add(changed, changed, vectors[[rows[work.id] for work in changed]])
+
+    def add_encoded(self, works: Sequence[Work], encoder: TextEncoder) -> int:
+        """As ``add``, encoding what ``unencoded`` names."""
+        new = self.unencoded(works)
+        vectors = encoder.encode([work_text(work, self.mode, lexical=False) for work in new]) if new else None
+        return self._add(self.changed(works), new, vectors)
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Removes the works with these ids; returns how many there were."""
+        present = [work_id for work_id in dict.fromkeys(ids) if self.works.delete(work_id)]
+        if present and self.vectors is not None:
+            self.vectors.remove(present)
+        if present and self.trigrams is not None:
+            self.trigrams.remove(present)
+        return len(present)
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of the texts that the vectors stand for."""
+        return self.manifest.mode
+
+    @property
+    def lexical_mode(self) -> Mode:
+        """The mode of the texts in the trigram index."""
+        return self.manifest.lexical_mode
+
+    def check_model(self, model: str, mode: Mode, precision: str) -> None:
+        """Raises SnapshotError unless the vectors were made by this model, of texts in this mode, at this precision."""
+        if self.vectors is None:
+            raise SnapshotError("the catalog has no vectors: build it with them, or open it with vectors=True")
+        self.manifest.check_model(model, mode, precision)
+
+    def save(
+        self, folder: str | Path, *, cluster: str | None = None, topic: str | None = None, offset: int | None = None
+    ) -> Manifest:
+        """Writes a snapshot of the present state, base and growth as one, in place of the snapshot that is there.
+
+        ``cluster``, ``topic`` and ``offset`` say where to go on from (the last defaults to ``self.offset``). Raises
+        SnapshotError when ``folder`` holds something else, and OSError when the disk does not take it.
+        """
+        manifest = self.manifest.model_copy(
+            update={
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "works": len(self),
+                "vectors": None if self.vectors is None else len(self.vectors),
+                "trigrams": None if self.trigrams is None else len(self.trigrams),
+                "cluster": cluster,
+                "topic": topic,
+                "offset": self.offset if offset is None else offset,
+            }
+        )
+        folder = Path(folder)
+        with snapshot.publish(folder, manifest) as new:
+            texts = HashTableBuilder()
+            with WorksWriter(new / WORKS) as writer:
+                for row, work in enumerate(self.works):
+                    writer.append(work)
+                    if self.vectors is not None:
+                        texts.add(work_text(work, self.mode, lexical=False), row)
+            if self.vectors is not None:
+                flatfiles.save(new / TEXTS, TEXTS, {}, texts.build().arrays())
+                self.vectors.save(new / VECTORS)
+            if self.trigrams is not None:
+                self.trigrams.save(new / TRIGRAMS)
+        return snapshot.read(folder)
+
+    def _add(self, changed: Sequence[Work], encoded: Sequence[Work], vectors: NDArray[np.floating[Any]] | None) -> int:
+        if self.vectors is not None and vectors is not None and encoded:
+            self.vectors.add([work.id for work in encoded], vectors)
+        if self.trigrams is not None:
+            trigrams, mode = self.trigrams, self.lexical_mode
+            new = [work for work in changed if self._is_new_text(work, trigrams, mode, lexical=True)]
+            if new:
+                trigrams.add([work.id for work in new], [work_text(work, mode, lexical=True) for work in new])
+        return sum(map(self.works.put, changed))
+
+    def _is_new_text(self, work: Work, index: VectorIndex | LexicalIndex, mode: Mode, *, lexical: bool) -> bool:
+        before = self.works.get(work.id) if work.id in index else None
+        return before is None or work_text(before, mode, lexical=lexical) != work_text(work, mode, lexical=lexical)
+
+
+# The two indexes are imported where one is made: a catalog without vectors must not wait for torch.
+
+
+def _semantic() -> ModuleType:
+    return importlib.import_module("reflink.semantic")
+
+
+def _lexical() -> ModuleType:
+    return importlib.import_module("reflink.lexical")

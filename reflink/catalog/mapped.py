@@ -1,0 +1,167 @@
+"""The base of a catalog: works as one mapped file of JSON lines, found by row, by id and by identifier.
+
+Opening reads no work and makes no Python object per work; pages are shared by every process that maps the same folder.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import to_json
+
+from reflink import flatfiles
+from reflink.catalog.components import union
+from reflink.catalog.hashtable import ARRAYS, HashTable, HashTableBuilder
+from reflink.entities import Work
+from reflink.errors import SnapshotError
+
+_LINES: Final = "works.jsonl"
+_KIND: Final = "works"
+
+
+def keys_of(work: Work) -> tuple[str, ...]:
+    """What makes two works one: the work's own id and ``kind:value`` of each identifier, without repetition."""
+    return tuple(dict.fromkeys((work.id, *work.ids.keys())))
+
+
+class MappedWorks:
+    """Rows 0…n-1 of a folder written by ``WorksWriter``.
+
+    ``canonical`` uint32 [n]: the row of the smallest id among the works that share identifiers with the row, directly
+    or through others; the row itself where there are none.
+    """
+
+    def __init__(self, lines: mmap.mmap | bytes, offsets: NDArray[np.int64], keys: HashTable) -> None:
+        self._lines, self._offsets, self.keys = lines, offsets, keys
+        self.canonical: NDArray[np.uint32] = np.empty(0, np.uint32)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Maps the folder. Raises SnapshotError when a file is missing or does not fit the others."""
+        _, arrays = flatfiles.load(folder, _KIND, {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), **ARRAYS})
+        offsets, lines = arrays["offsets"], _map_lines(folder / _LINES)
+        if not len(offsets) or offsets[-1] != len(lines) or len(arrays["canonical"]) != len(offsets) - 1:
+            raise SnapshotError(f"{folder}: damaged: {_LINES} has {len(lines)} bytes, which its offsets do not fit")
+        works = cls(lines, offsets, HashTable(arrays["hashes"], arrays["rows"]))
+        works.canonical = arrays["canonical"]
+        return works
+
+    def line(self, row: int) -> bytes:
+        """The JSON of a row, without the line's end."""
+        return self._lines[int(self._offsets[row]) : int(self._offsets[row + 1]) - 1]
+
+    def work(self, row: int) -> Work:
+        """The work of a row."""
+        return Work.from_json(self.line(row))
+
+    def find(self, work_id: str) -> int | None:
+        """The row with this id."""
+        # Lines begin with the id, so most need not be parsed.
+        start = to_json({"id": work_id})[:-1]
+        return next((row for row in self.keys.candidates(work_id) if self.line(row).startswith(start)), None)
+
+    def bearers(self, key: str) -> list[int]:
+        """The rows whose id or one of whose identifiers is ``key``."""
+        return [row for row in self.keys.candidates(key) if key in keys_of(self.work(row))]
+
+    def component(self, row: int) -> set[int]:
+        """All rows that are one work with ``row``, itself included."""
+        found, waiting = {row}, [row]
+        while waiting:
+            for key in keys_of(self.work(waiting.pop())):
+                waiting += (new := set(self.bearers(key)) - found)
+                found |= new
+        return found
+
+    def works(self) -> Iterator[Work]:
+        """All works, by row."""
+        return map(self.work, range(len(self)))
+
+
+class WorksWriter:
+    """Writes a folder for ``MappedWorks``, work by work, holding 12 bytes per key and 8 per work in memory.
+
+    A context manager; the folder is complete when it is left without an exception. Of works with one
+    id, the last counts.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        (folder / _LINES).unlink(missing_ok=True)  # never written over: it may be mapped
+        self._file = (folder / _LINES).open("wb")
+        self._offsets = array("q", [0])
+        self._keys = HashTableBuilder()
+
+    def append(self, work: Work) -> None:
+        """The next row."""
+        line = work.to_json()
+        self._file.write(line + b"\n")
+        row = len(self._offsets) - 1
+        self._offsets.append(self._offsets[-1] + len(line) + 1)
+        for key in keys_of(work):
+            self._keys.add(key, row)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._file.close()
+        if kind is None:
+            self._finish()
+
+    def _finish(self) -> None:
+        keys, offsets = self._keys.build(), np.array(self._offsets, dtype=np.int64)
+        works = MappedWorks(_map_lines(self._folder / _LINES), offsets, keys)
+        groups = keys.shared()
+        if superseded := _superseded(works, groups):
+            with WorksWriter(self._folder) as again:
+                for row in range(len(works)):
+                    if row not in superseded:
+                        again.append(works.work(row))
+            return
+        canonical = _canonical_rows(works, groups)
+        flatfiles.save(self._folder, _KIND, {}, {"offsets": offsets, "canonical": canonical, **keys.arrays()})
+
+
+def _map_lines(path: Path) -> mmap.mmap | bytes:
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, os.SEEK_END) else b""
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _superseded(works: MappedWorks, groups: list[list[int]]) -> set[int]:
+    """The rows whose id a later row has too."""
+    found: set[int] = set()
+    for rows in groups:
+        latest: dict[str, int] = {}
+        for row in rows:
+            work_id = works.work(row).id
+            if work_id in latest:
+                found.add(latest[work_id])
+            latest[work_id] = row
+    return found
+
+
+def _canonical_rows(works: MappedWorks, groups: list[list[int]]) -> NDArray[np.uint32]:
+    canonical = np.arange(len(works), dtype=np.uint32)
+    bearers: dict[str, list[int]] = {}
+    for row in sorted({row for rows in groups for row in rows}):
+        for key in keys_of(works.work(row)):
+            bearers.setdefault(key, []).append(row)
+    for members in union(bearers.values()):
+        canonical[members] = min(members, key=lambda row: works.work(row).id)
+    return canonical

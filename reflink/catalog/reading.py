@@ -1,0 +1,79 @@
+"""Works from files of JSON lines, plain or gzip: a damaged line costs that line, never the file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+import orjson
+
+from reflink.entities import ID_KINDS, Ids, Work
+from reflink.errors import BadRecord
+from reflink.identifiers import NORMALISERS, work_id
+
+_GZIP: Final = b"\x1f\x8b"
+_BOM: Final = b"\xef\xbb\xbf"
+_NUMBERS_AS_TEXT: Final = ("volume", "fpage")
+
+
+def read_works(path: Path, *, progress: Callable[[int], object] = lambda _: None) -> Iterator[Work | BadRecord]:
+    """The work of each line, or, in its place, the BadRecord that says file, line number and what is wrong with it.
+
+    ``progress`` is told the position in the file in bytes, as stored. Raises BadRecord when the rest of the file cannot
+    be decompressed, OSError when it cannot be read.
+    """
+    with path.open("rb") as stored:
+        packed = stored.read(2) == _GZIP
+        stored.seek(0)
+        lines = cast(io.BufferedIOBase, gzip.GzipFile(fileobj=stored)) if packed else stored
+        number = 0
+        try:
+            for number, line in enumerate(lines, start=1):
+                if number % 1024 == 0:
+                    progress(stored.tell())
+                line = line.removeprefix(_BOM) if number == 1 else line
+                if not line.isspace():
+                    yield _read_line(line, f"{path}:{number}")
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadRecord(f"{path}: cannot be decompressed after line {number}: {error}") from None
+        progress(stored.tell())
+
+
+def _read_line(line: bytes, where: str) -> Work | BadRecord:
+    try:
+        return work_from(orjson.loads(line))
+    except orjson.JSONDecodeError as error:
+        return BadRecord(f"{where}: not JSON: {error.msg} at column {error.colno}")
+    except BadRecord as error:
+        return BadRecord(f"{where}: {error}")
+
+
+def work_from(record: Any) -> Work:
+    """A work from JSON; identifiers are under ``ids`` or beside the other fields: ``doi``, ``pmid``, ``pmcid``, ``arxiv``.
+
+    They are normalised, and left out when they are none. Without ``id`` the first of them is the id. Raises BadRecord.
+    """
+    if not isinstance(record, dict):
+        raise BadRecord("Work: not a JSON object")
+    fields = dict(record)
+    given = fields.pop("ids", None) or {}
+    if not isinstance(given, dict):
+        raise BadRecord("Work: ids: not a JSON object")
+    given = {**given, **{kind: fields.pop(kind) for kind in ID_KINDS if kind in fields}}
+    for kind in ID_KINDS & given.keys():
+        given[kind] = None if given[kind] is None else NORMALISERS[kind](str(given[kind]))
+    ids = Ids.from_dict(given)
+    if not isinstance(source := fields.get("id") or "", str):
+        raise BadRecord("Work: id: not a string")
+    try:
+        fields["id"] = source.strip() or work_id(ids, None)
+    except ValueError:
+        raise BadRecord("Work: id: missing, and there is no identifier to take its place") from None
+    for name in _NUMBERS_AS_TEXT:
+        if isinstance(fields.get(name), int):
+            fields[name] = str(fields[name])
+    return Work.from_dict({**fields, "ids": ids, "authors": fields.get("authors") or ()})

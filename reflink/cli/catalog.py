@@ -1,0 +1,197 @@
+"""``reflink catalog``: build a snapshot, describe it, look works up in it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from reflink.catalog import Catalog, snapshot
+from reflink.catalog.build import build
+from reflink.cli import OK, SOME_FAILED
+from reflink.cli.models import add_model, load_encoder
+from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
+from reflink.entities import ID_KINDS, Ids, Work
+from reflink.errors import BadRecord
+from reflink.identifiers import NORMALISERS
+from reflink.text import MODES, normalise, work_text
+
+NAME: Final = "catalog"
+HELP: Final = """Build a catalog of works, describe it, look works up in it.
+
+examples:
+  reflink catalog build works.jsonl.gz --out catalog/
+  reflink catalog info catalog/
+  reflink catalog find catalog/ --id doi:10.1006/meth.2001.1262"""
+
+_BUILD: Final = """a line of works.jsonl, of which only an id or an identifier must be there:
+  {"doi": "10.1006/meth.2001.1262", "pmid": "11846609", "title": "Analysis of relative gene expression data using …",
+   "authors": ["Livak", "Schmittgen"], "venue": "Methods", "year": 2001, "volume": "25", "fpage": "402"}
+
+A killed build goes on where it was when the same command is given again. Works that share an identifier are one work.
+
+examples:
+  reflink catalog build works.jsonl.gz --out catalog/
+  reflink catalog build new.jsonl --out catalog-2/ --vector-cache catalog/     encodes only what is new
+  reflink catalog build works.jsonl --out catalog/ --no-vectors                trigrams only: no model needed"""
+
+#: Complaints about bad lines that are shown; all are counted.
+_SHOWN: Final = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The three sub-commands."""
+    raw = argparse.RawDescriptionHelpFormatter
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    making = "Make a catalog from works as JSON lines."
+    sub = commands.add_parser("build", help=making, description=making, epilog=_BUILD, formatter_class=raw)
+    sub.add_argument("works", type=Path, metavar="WORKS", help="JSON lines, .gz or not")
+    sub.add_argument("--out", type=Path, required=True, metavar="DIR", help="the catalog; one that is there is replaced")
+    sub.add_argument("--mode", choices=MODES, default="TVL", help="fields that vectors stand for (default: TVL)")
+    sub.add_argument("--lexical-mode", choices=MODES, default="Raw", help="fields that trigrams are of (default: Raw)")
+    sub.add_argument("--no-vectors", action="store_true", help="no semantic search: trigrams and identifiers only")
+    sub.add_argument("--no-trigrams", action="store_true", help="no lexical search")
+    sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are used again")
+    sub.add_argument("--strict", action="store_true", help="exit with 1 when a line was bad")
+    add_model(sub)
+    sub.set_defaults(action=_build)
+
+    telling = "Say what a catalog holds and how it was made."
+    example = "example:\n  reflink catalog info catalog/ --check"
+    sub = commands.add_parser("info", help=telling, description=telling, epilog=example, formatter_class=raw)
+    sub.add_argument("catalog", type=Path, metavar="DIR")
+    sub.add_argument("--check", action="store_true", help="read every byte and compare checksums")
+    add_json(sub)
+    sub.set_defaults(action=_info)
+
+    finding = "Look works up by identifier or by title."
+    example = (
+        "examples:\n  reflink catalog find catalog/ --id pmid:11846609"
+        '\n  reflink catalog find catalog/ --title "analysis of relative gene expression data" --json'
+        "\n\nexit code 1 when nothing was found"
+    )
+    sub = commands.add_parser("find", help=finding, description=finding, epilog=example, formatter_class=raw)
+    sub.add_argument("catalog", type=Path, metavar="DIR")
+    query = sub.add_mutually_exclusive_group(required=True)
+    query.add_argument("--id", help="a work's id: doi:10.…, pmid:…, pmcid:PMC…, arxiv:… or the source's own")
+    query.add_argument("--title", help="a title, or most of one: the nearest works by trigrams")
+    sub.add_argument("-k", type=int, default=5, metavar="N", help="how many works a title may bring (default: 5)")
+    add_json(sub)
+    sub.set_defaults(action=_find)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Hands over to the sub-command."""
+    return int(args.action(args))
+
+
+def _build(args: argparse.Namespace) -> int:
+    started, shown = time.monotonic(), 0
+
+    def on_bad(error: BadRecord) -> None:
+        nonlocal shown
+        shown += 1
+        if shown <= _SHOWN:
+            bar.console.print(escape(f"reflink: {error}"), soft_wrap=True, highlight=False)
+
+    with Progress(
+        TextColumn("{task.description:9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+    ) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bar.add_task(step, total=total)
+            bar.update(tasks[step], completed=done)
+
+        built = build(
+            args.works,
+            args.out,
+            encoder=None if args.no_vectors else load_encoder(args),
+            mode=args.mode,
+            lexical_mode=None if args.no_trigrams else args.lexical_mode,
+            cache=args.vector_cache,
+            on_bad=on_bad,
+            progress=progress,
+        )
+    if built.bad:
+        complain(f"warning: {built.bad} of {built.lines} lines were bad and left out")
+    if built.repeated:
+        complain(f"warning: {built.repeated} works were replaced by a later line with the same id")
+    seconds, manifest = time.monotonic() - started, built.manifest
+    complain(f"{args.out}: {manifest.works} works, {manifest.size / 1e6:.1f} MB, {seconds:.1f} s")
+    return SOME_FAILED if built.bad and args.strict else OK
+
+
+def _info(args: argparse.Namespace) -> int:
+    manifest = snapshot.verify(args.catalog) if args.check else snapshot.read(args.catalog)
+    facts = {"catalog": str(args.catalog), **manifest.model_dump(exclude={"kind", "files"}), "bytes": manifest.size}
+    if args.json:
+        write_json(facts)
+        return OK
+    rows = table((("", None), ("", None)))
+    rows.show_header = False
+    for name, value in facts.items():
+        if value is not None:
+            rows.add_row(name.replace("_", " "), f"{value:,}" if name == "bytes" else escape(str(value)))
+    console().print(rows)
+    return OK
+
+
+def _find(args: argparse.Namespace) -> int:
+    found: list[tuple[Work, float | None]]
+    if args.id is not None:
+        catalog = Catalog.open(args.catalog, vectors=False, trigrams=False)
+        found = [(work, None) for work in _by_id(catalog, args.id.strip())]
+    else:
+        catalog = Catalog.open(args.catalog, vectors=False)
+        found = list(_by_title(catalog, args.title, args.k))
+    if not found:
+        complain(f"{args.catalog}: no work with {args.id or args.title}")
+        return SOME_FAILED
+    rows = table((("id", 2), ("work", 5), ("identifiers", 2), ("score", None)))
+    for work, score in found:
+        if args.json:
+            extra = {} if score is None else {"score": score}
+            write_json({**work.to_dict(), "canonical": catalog.canonical(work.id), **extra})
+        else:
+            cells = (work.id, describe(work), identifiers(work.ids), "" if score is None else f"{score:.3f}")
+            rows.add_row(*map(escape, cells))
+    if not args.json:
+        console().print(rows)
+    return OK
+
+
+def _by_id(catalog: Catalog, text: str) -> list[Work]:
+    """Every work that has or bears the identifier; those that are one with it are named by ``canonical``."""
+    kind, _, value = text.partition(":")
+    known = NORMALISERS[kind](value) if kind in ID_KINDS else None
+    ids = Ids(**{kind: known}) if known else Ids()
+    wanted = dict.fromkeys((text, *catalog.works.bearers(text), *catalog.lookup(ids)))
+    return [work for work_id in wanted if (work := catalog.get(work_id)) is not None]
+
+
+def _by_title(catalog: Catalog, title: str, k: int) -> list[tuple[Work, float | None]]:
+    if catalog.trigrams is None:
+        raise BadRecord("the catalog has no trigrams: only --id can be used")
+    # Containment rather than Jaccard would favour long works; a few more hits are ranked again by title alone.
+    from reflink.lexical import similarity
+
+    wanted = normalise(title, lexical=True)
+    if not wanted:
+        raise BadRecord(f"--title {title!r}: nothing left to search by")
+    hits = next(iter(catalog.trigrams.search([wanted], 10 * k)))
+    works = [work for work_id, _ in hits if (work := catalog.get(work_id)) is not None]
+    scored: list[tuple[Work, float | None]] = [(work, similarity(wanted, work_text(work, "T", lexical=True))) for work in works]
+    return sorted(scored, key=lambda item: (-(item[1] or 0.0), item[0].id))[:k]

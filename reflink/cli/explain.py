@@ -1,0 +1,166 @@
+"""``reflink explain``: everything that speaks for and against each candidate of one reference."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.markup import escape
+
+from reflink.cli import OK, SOME_FAILED
+from reflink.cli.inputs import read_papers
+from reflink.cli.link import add_catalog, open_linker
+from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
+from reflink.entities import Link, Paper, Reference, Work
+from reflink.errors import ReflinkError
+
+if TYPE_CHECKING:
+    from reflink.linker import Linker
+    from reflink.verdict import Evidence, Verdict
+
+NAME: Final = "explain"
+HELP: Final = """Show why one reference was linked, or was not: candidates of both stages, evidence, verdict.
+
+examples:
+  reflink explain paper.xml --reference 7 --catalog catalog/              the seventh reference
+  reflink explain paper.xml --reference B12.1 --catalog catalog/ --json   by its id, as reflink parse shows it"""
+
+#: A probability and a cosine that nothing reaches: every stage then lays its candidates open.
+_NEVER: Final = 2.0
+
+
+@dataclass
+class Considered:
+    """A work that some stage proposed, what each said, and the verdict on it."""
+
+    work: Work
+    canonical: str
+    evidence: Evidence
+    verdict: Verdict
+    identifier: bool = False
+    semantic: float | None = None
+    lexical: float | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One file, one reference, a catalog."""
+    parser.add_argument("file", metavar="FILE", help="the paper: JATS/NLM XML, .gz or not; - reads stdin")
+    parser.add_argument("--reference", required=True, metavar="ID|POSITION", help="which one, as reflink parse shows it")
+    add_catalog(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """1 when the paper cannot be read or has no such reference."""
+    for _, paper in read_papers([args.file]):
+        if isinstance(paper, ReflinkError):
+            complain(paper)
+            return SOME_FAILED
+        reference = pick(paper, args.reference)
+        if reference is None:
+            complain(f"{args.file}: no reference {args.reference} among {len(paper.references)}: see reflink parse")
+            return SOME_FAILED
+        linker = open_linker(args)
+        considered, link = consider(reference, linker), linker.link([reference])[0]
+        if args.json:
+            candidates = [_to_dict(candidate) for candidate in considered]
+            write_json({"reference": reference, "candidates": candidates, "link": link})
+        else:
+            _show(console(), reference, considered, link, linker)
+    return OK
+
+
+def pick(paper: Paper, wanted: str) -> Reference | None:
+    """The reference with this id, whole or after the ``#``, or with its XML id, or at this position."""
+    for reference in paper.references:
+        if wanted in (reference.id, reference.id.removeprefix(f"{paper.id}#")):
+            return reference
+    named = [reference for reference in paper.references if reference.xml_id == wanted]
+    if named:
+        return named[0]
+    return next((reference for reference in paper.references if str(reference.position) == wanted), None)
+
+
+def consider(reference: Reference, linker: Linker) -> list[Considered]:
+    """All candidates of identifiers and of both searches, the most probable first."""
+    from reflink.linker import Open, semantic_step
+    from reflink.text import reference_text, work_text
+    from reflink.verdict import evidence
+
+    catalog, policy = linker.catalog, linker.policy
+    considered: dict[str, Considered] = {}
+    bearers = {*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)}
+
+    def of(work_id: str) -> Considered | None:
+        if work_id not in considered and (work := catalog.get(work_id)) is not None:
+            canonical = catalog.canonical(work_id)
+            found = evidence(reference, work, by_identifier=canonical in bearers)
+            judged = linker.judge(found)
+            considered[work_id] = Considered(work, canonical, found, judged, identifier=canonical in bearers)
+        return considered.get(work_id)
+
+    for work_id in bearers:
+        of(work_id)
+    undecided = replace(policy, sure=_NEVER, threshold=_NEVER)
+    first = semantic_step([reference], catalog, linker.encoder, undecided)[0]
+    for candidate in first.found.semantic if isinstance(first, Open) else ():
+        if (one := of(candidate.cited)) is not None:
+            one.semantic = candidate.score
+    mode = policy.lexical_mode
+    text = reference_text(reference, mode, lexical=True) or work_text(reference, mode, lexical=True)
+    if catalog.trigrams is not None and text:
+        for work_id, score in next(iter(catalog.trigrams.search([text], policy.candidates))):
+            if (one := of(work_id)) is not None:
+                one.lexical = score
+    return sorted(considered.values(), key=lambda one: (-one.verdict.probability, one.work.id))
+
+
+def _to_dict(candidate: Considered) -> dict[str, Any]:
+    said = {name: value for name, value in asdict(candidate.evidence).items() if value is not None}
+    return {
+        "cited": candidate.canonical,
+        "work": candidate.work,
+        "identifier": candidate.identifier,
+        "semantic": candidate.semantic,
+        "lexical": candidate.lexical,
+        "probability": candidate.verdict.probability,
+        "reasons": candidate.verdict.reasons,
+        "evidence": said,
+    }
+
+
+def _show(out: Console, reference: Reference, considered: list[Considered], link: Link, linker: Linker) -> None:
+    out.print(f"[bold]{escape(reference.id)}[/bold]  {escape(describe(reference))}", soft_wrap=True)
+    for name, value in (("as written", reference.raw_text), ("identifiers", identifiers(reference.ids))):
+        if value:
+            out.print(f"{name}: {escape(value)}", soft_wrap=True, highlight=False)
+    for number, one in enumerate(considered, start=1):
+        out.print(f"\n[bold]{number}. {escape(one.work.id)}[/bold]  {escape(describe(one.work))}", soft_wrap=True)
+        if one.canonical != one.work.id:
+            out.print(f"   one work with {escape(one.canonical)}", soft_wrap=True)
+        rows = table((("", None), ("", None)))
+        rows.show_header = False
+        for name, said in (
+            ("found by", _found_by(one)),
+            ("verdict", f"{one.verdict.probability:.2%}"),
+            *((("reasons" if first else ""), reason) for first, reason in _first(one.verdict.reasons)),
+        ):
+            rows.add_row(f"   {name}", escape(said))
+        out.print(rows)
+    if not considered:
+        out.print("\nno candidate: nothing in the catalog is similar, and no identifier is known there")
+    outcome = f"cites {link.cited} ({link.method})" if link.cited else f"not linked: {link.unresolved}"
+    out.print(f"\n[bold]{escape(outcome)}[/bold]  profile {linker.policy.profile}", soft_wrap=True)
+
+
+def _found_by(one: Considered) -> str:
+    ways = ["identifier"] if one.identifier else []
+    ways += [f"meaning {one.semantic:.4f}"] if one.semantic is not None else []
+    ways += [f"trigrams {one.lexical:.4f}"] if one.lexical is not None else []
+    return ", ".join(ways)
+
+
+def _first(reasons: tuple[str, ...]) -> list[tuple[bool, str]]:
+    return [(number == 0, reason) for number, reason in enumerate(reasons)]

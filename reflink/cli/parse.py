@@ -1,0 +1,58 @@
+"""``reflink parse``: papers and their references as the parser sees them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from rich.markup import escape
+
+from reflink.cli import OK, SOME_FAILED
+from reflink.cli.inputs import add_files, read_papers
+from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
+from reflink.entities import Paper
+from reflink.errors import ReflinkError
+
+NAME: Final = "parse"
+HELP: Final = """Read JATS XML and show each paper with its references.
+
+examples:
+  reflink parse paper.xml                     a table of its references
+  reflink parse articles.tar.xz --json | jq .references[].title"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Files and the form of the answer."""
+    add_files(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """A line or a table for each paper; 1 when one could not be read."""
+    code = OK
+    for name, paper in read_papers(args.files):
+        if isinstance(paper, ReflinkError):
+            complain(paper)
+            code = SOME_FAILED
+        elif args.json:
+            write_json(paper)
+        else:
+            for warning in paper.warnings:
+                complain(f"{name}: warning: {warning}")
+            _show(paper)
+    return code
+
+
+def _show(paper: Paper) -> None:
+    out = console()
+    out.print(f"[bold]{escape(paper.title or paper.id)}[/bold]", soft_wrap=True)
+    about = (paper.id, ", ".join(paper.authors), paper.venue, paper.year, f"{len(paper.references)} references")
+    out.print(escape("  ".join(str(part) for part in about if part)), soft_wrap=True)
+    if paper.references:
+        rows = table((("#", None), ("id", None), ("reference", 3), ("identifiers", 1)))
+        for reference in paper.references:
+            own = reference.id.removeprefix(f"{paper.id}#")
+            cells = (str(reference.position), own, describe(reference), identifiers(reference.ids))
+            rows.add_row(*map(escape, cells))
+        out.print(rows)
+    out.print()

@@ -1,0 +1,181 @@
+"""Paper, Reference, Work and Link: what reflink reads, compares and answers. Defined here once.
+
+They are pydantic models: immutable, validated where data enters, and tolerant of fields they do not know (kept and passed
+on, so that an old reader does not drop what a newer writer said). What is missing is absent from their JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, Self, cast
+
+import pydantic
+from pydantic import BaseModel, ConfigDict
+
+from reflink.errors import BadRecord
+
+Method = Literal["identifier", "semantic", "lexical"]
+
+#: Why a reference has no link. ``empty``: nothing to search by. ``no-candidate``: nothing in the catalog is similar at all.
+#: ``below-threshold``: the stage's own score was too low. ``not-in-catalog``: the best candidate is another work.
+Unresolved = Literal["empty", "no-candidate", "below-threshold", "not-in-catalog"]
+
+#: The identifiers that name a work, in order of preference for its id.
+ID_KINDS: Final = ("doi", "pmid", "pmcid", "arxiv")
+
+
+class Entity(BaseModel):
+    """Base of everything that is read or published: immutable, keeps unknown fields, absent means default."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    def to_json(self) -> bytes:
+        """UTF-8 JSON without the fields that hold their default."""
+        return self.__pydantic_serializer__.to_json(self, exclude_defaults=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON-ready builtins."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Self:
+        """Reads and validates. Raises BadRecord with the first offending field."""
+        try:
+            return cast("Self", cls.__pydantic_validator__.validate_json(data))
+        except pydantic.ValidationError as error:
+            raise bad_record(cls.__name__, error) from None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Validates builtins. Raises BadRecord with the first offending field."""
+        try:
+            return cast("Self", cls.__pydantic_validator__.validate_python(data))
+        except pydantic.ValidationError as error:
+            raise bad_record(cls.__name__, error) from None
+
+
+def bad_record(what: str, error: pydantic.ValidationError) -> BadRecord:
+    """One line from pydantic's report: the first offending field and how many more there are."""
+    first, more = error.errors(include_url=False, include_input=False)[0], error.error_count() - 1
+    field = ".".join(map(str, first["loc"])) or "value"
+    return BadRecord(f"{what}: {field}: {first['msg']}" + (f" (and {more} more)" if more else ""))
+
+
+class Ids(Entity):
+    """Normalised identifiers: ``doi`` lower case from ``10.``, ``pmid`` digits, ``pmcid`` ``PMC…``, ``arxiv`` without version."""
+
+    doi: str | None = None
+    pmid: str | None = None
+    pmcid: str | None = None
+    arxiv: str | None = None
+
+    def keys(self) -> tuple[str, ...]:
+        """``kind:value`` of each identifier present, in order of preference for a work's id."""
+        values = ((kind, getattr(self, kind)) for kind in ID_KINDS)
+        return tuple(f"{kind}:{value}" for kind, value in values if value)
+
+
+class Reference(Entity):
+    """One work cited by one entry of a bibliography.
+
+    ``id`` is ``citing # XML id . ordinal``; ``position`` counts the paper's references from 1. ``raw_text`` is all text of the
+    citation, ``raw_noid`` the same without identifiers (absent when there are none). ``ids`` come from tags, ``ids_weak`` from text.
+    """
+
+    id: str
+    citing: str
+    position: int
+    raw_text: str = ""
+    raw_noid: str | None = None
+    xml_id: str | None = None
+    label: str | None = None
+    kind: str | None = None
+    title: str | None = None
+    chapter_title: str | None = None
+    last_names: tuple[str, ...] = ()
+    collab: str | None = None
+    venue: str | None = None
+    year: int | None = None
+    volume: str | None = None
+    issue: str | None = None
+    first_page: str | None = None
+    ids: Ids = Ids()
+    ids_weak: Ids = Ids()
+
+    @property
+    def raw_query(self) -> str:
+        """The citation as written, without its identifiers: the query text of mode Raw."""
+        return self.raw_text if self.raw_noid is None else self.raw_noid
+
+
+class Work(Entity):
+    """A possible target. ``status`` is absent for a sound work, else what happened to it (``retracted``, …)."""
+
+    id: str
+    ids: Ids = Ids()
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    venue: str | None = None
+    year: int | None = None
+    volume: str | None = None
+    fpage: str | None = None
+    status: str | None = None
+
+    @property
+    def last_names(self) -> tuple[str, ...]:
+        """The authors' last names; the name that representative texts know them by."""
+        return self.authors
+
+
+class Paper(Entity):
+    """One article as parsed: its own description and its references, in the order of its bibliography.
+
+    ``warnings`` says what had to be guessed or was lost when the XML was broken.
+    """
+
+    id: str
+    ids: Ids = Ids()
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    venue: str | None = None
+    year: int | None = None
+    volume: str | None = None
+    issue: str | None = None
+    fpage: str | None = None
+    abstract: str | None = None
+    language: str | None = None
+    article_type: str | None = None
+    references: tuple[Reference, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def work(self) -> Work:
+        """The paper as a target for other papers' references."""
+        return Work(
+            id=self.id, ids=self.ids, title=self.title, authors=self.authors, venue=self.venue, year=self.year,
+            volume=self.volume, fpage=self.fpage,
+        )  # fmt: skip
+
+
+class Candidate(Entity):
+    """A work that a stage proposed, with that stage's score (cosine, or s = 2JC/(J+C))."""
+
+    cited: str
+    score: float
+
+
+class Link(Entity):
+    """The outcome of one reference: ``cited`` names a work, or is None and ``unresolved`` says why.
+
+    ``probability`` is the verdict's, absent in profile ``paper``. ``reasons`` are short phrases for and against, strongest first.
+    ``status`` repeats the cited work's, e.g. ``retracted``.
+    """
+
+    reference: str
+    citing: str
+    cited: str | None
+    method: Method | None = None
+    score: float | None = None
+    probability: float | None = None
+    unresolved: Unresolved | None = None
+    reasons: tuple[str, ...] = ()
+    runner_up: Candidate | None = None
+    status: str | None = None

@@ -1,0 +1,34 @@
+"""Every error reflink raises on purpose. Each says what was wrong, where, and what to do; the class is its name in metrics.
+
+Anything else that escapes is a defect of reflink, not of its input.
+"""
+
+from __future__ import annotations
+
+
+class ReflinkError(Exception):
+    """Base of all named errors. ``str(error)`` is one line fit for an operator."""
+
+
+class NotAPaper(ReflinkError):
+    """The bytes are not a JATS/NLM/PMC article: not XML at all, or XML of another kind."""
+
+
+class TooLarge(ReflinkError):
+    """The input exceeds a stated limit (bytes, depth, references)."""
+
+
+class BadRecord(ReflinkError):
+    """One line or event that cannot be read: not JSON, or a field missing or of the wrong type."""
+
+
+class ModelNotFound(ReflinkError):
+    """The encoder's weights are absent or are not the ones they claim to be."""
+
+
+class SnapshotError(ReflinkError):
+    """A catalog folder is damaged, unfinished, or made by another model, mode, precision or format."""
+
+
+class BadVector(ReflinkError):
+    """A vector that has no direction: NaN, infinite or all zero values, or the wrong number of dimensions."""

@@ -1,0 +1,93 @@
+"""A folder of flat arrays: written whole or not at all, opened by memory map, refused when it is not what it should be.
+
+The manifest is removed before the first file is replaced and written after the last: a folder without one is unfinished.
+Files are replaced, never overwritten, so whoever has the old ones mapped goes on reading them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from reflink.errors import SnapshotError
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """An array that is written piece by piece: blocks of whole rows, ``shape`` and ``dtype`` of them all together."""
+
+    blocks: Iterable[Array]
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def save(folder: Path, kind: str, about: Mapping[str, Any], arrays: Mapping[str, Array | Blocks]) -> None:
+    """Writes ``NAME.npy`` for each array and the manifest: ``kind`` of folder, ``about`` it (JSON), sizes of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    sizes = {}
+    for name, array in arrays.items():
+        path = folder / f"{name}.npy"
+        blocks = array if isinstance(array, Blocks) else Blocks([array], array.shape, array.dtype)
+        with open(folder / f"{name}.partial", "wb") as file:
+            header = {"descr": np.dtype(blocks.dtype).str, "fortran_order": False, "shape": blocks.shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for block in blocks.blocks:
+                np.ascontiguousarray(block, blocks.dtype).tofile(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, path)
+        sizes[path.name] = path.stat().st_size
+    manifest = {"format": FORMAT, "kind": kind, "about": dict(about), "files": sizes}
+    partial = folder / f"{MANIFEST}.partial"
+    with open(partial, "w", encoding="utf-8") as text:
+        json.dump(manifest, text, indent=1)
+        text.flush()
+        os.fsync(text.fileno())
+    os.replace(partial, folder / MANIFEST)
+
+
+def load(folder: Path, kind: str, dtypes: Mapping[str, tuple[Any, int]]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """``about`` and the arrays, mapped read-only. ``dtypes``: name → (dtype, number of dimensions) expected.
+
+    Raises SnapshotError when the folder is unfinished, of another kind or format, or a file is missing, cut or not as said.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+        version, found, about, sizes = (manifest[key] for key in ("format", "kind", "about", "files"))
+    except FileNotFoundError:
+        raise SnapshotError(f"{folder}: no {MANIFEST}: not a saved {kind}, or unfinished") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SnapshotError(f"{folder / MANIFEST}: cannot be read ({error}); save it anew") from None
+    if not (isinstance(about, dict) and isinstance(sizes, dict)):
+        raise SnapshotError(f"{folder / MANIFEST}: not a manifest; save it anew")
+    if found != kind:
+        raise SnapshotError(f"{folder}: holds {found!r}, not {kind!r}")
+    if version != FORMAT:
+        raise SnapshotError(f"{folder}: format {version!r}, this version reads {FORMAT}; save it anew")
+    return about, {name: _map(folder / f"{name}.npy", sizes, *expected) for name, expected in dtypes.items()}
+
+
+def _map(path: Path, sizes: Mapping[str, int], dtype: Any, dimensions: int) -> Array:
+    try:
+        size = path.stat().st_size
+        if size != sizes[path.name]:
+            raise SnapshotError(f"{path}: {size} bytes instead of {sizes[path.name]}; copy or save it anew")
+        mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise SnapshotError(f"{path}: cannot be read ({error}); copy or save it anew") from None
+    if mapped.dtype != dtype or mapped.ndim != dimensions or not mapped.flags.c_contiguous:
+        raise SnapshotError(f"{path}: {mapped.dtype} {mapped.shape} is not the array it should be; save it anew")
+    return mapped.view(np.ndarray)  # a plain array over the same map: indexing a memmap object is slow

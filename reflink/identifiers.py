@@ -1,0 +1,288 @@
+"""DOI, PMID, PMCID and arXiv id: one spelling each, found in free text, taken out of it, and made into a work's id.
+
+The spellings are those of `reflink.entities.Ids`: ``10.1016/s0140-6736(00)02738-0`` (lower case), ``19693083``, ``PMC2707599``,
+``1706.03762`` or ``hep-th/9901001`` (no version, no subject class). Everything here is total: any text gives an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+from urllib.parse import quote, unquote
+
+from reflink.entities import ID_KINDS, Ids
+
+#: No identifier at all; `extract` returns this very object when it finds none.
+NO_IDS: Final = Ids()
+#: Longest DOI believed, in characters; the longest registered ones stay well below.
+MAX_DOI: Final = 256
+#: Longest work id made of a source's own id, in UTF-8 bytes; longer ones end in a digest.
+MAX_SOURCE_ID: Final = 200
+
+# A registrant's prefix, a slash, and what is not white space. Spaces are forgiven where nothing else can be meant.
+_DOI: Final = re.compile(r"(?<!\d)(?<!\d\.)10\.\s?(\d{4,9}(?:\.\d{1,9})*)\s?(?:/|%2[Ff])\s?([^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+)")
+# What publishers' software glues behind a DOI.
+_GLUED: Final = re.compile(
+    r"(?i)(?:\[?pub ?med|\(?pmc?id|[.;,|\]]pmc\d|https?:|www\.|doi:|[.;,]?epub(?=$|[ \d.])|[.;,]available|[.;,]accessed|\|)"
+)
+# "<" ends a DOI (it opens a tag), except in a SICI: 10.1002/(SICI)1097-0134(199901)34:1<1::AID-PROT1>3.0.CO;2-#
+_SICI: Final = re.compile(r"(?i)\(sici\)[^\s<>]+<[^\s<>]*>\d\.\d\.(?:co|tx);2-[\da-z#*]|[^\s<>]*<[^\s<>]*::[^\s<>]*>[^\s<>\"]*")
+_TAIL: Final = ".,;:!?'\"*|`´‘’“”«»…·、。，；&=~_-‐–—/\\<>^$"
+_BRACKETS: Final = (("(", ")"), ("[", "]"), ("{", "}"))
+
+_PMID: Final = re.compile(
+    r"(?i)(?:(?<![a-z])pm-?id\s?(?:[:#.]\s?)*|pubmed(?:\s?id\s?:?|\s?:)\s?"
+    r"|ncbi\.nlm\.nih\.gov/(?:entrez/)?pubmed/(?:\?term=)?|pubmed\.ncbi\.nlm\.nih\.gov/|(?<=info:)pmid/)0*([1-9]\d{0,7})(?!\d)"
+)
+_PMCID: Final = re.compile(r"(?i)(?:(?<![a-z])pmc-?id\s?:?\s?|ncbi\.nlm\.nih\.gov/(?:pmc/)?articles/)?(?<![a-bd-z])(?:pmc){1,2}\s?0*([1-9]\d{2,8})(?!\d)")
+_ARXIV: Final = re.compile(
+    r"(?i)(?:arxiv\s?[:.]?\s?(?:preprint\s?)?(?:arxiv)?\s?[:.]?\s?|arxiv\.org/(?:abs|pdf|html)/)"
+    r"(\d{4}\.\d{4,5}|[a-z]{2,8}(?:-[a-z]{2,3})?(?:\.[a-z]{2})?/\d{7})(?!\d)(?:v\d{1,2}(?!\d))?(?:\.pdf)?"
+)
+_BARE_ARXIV: Final = re.compile(r"(?i)(\d{4}\.\d{4,5}|[a-z]{2,8}(?:-[a-z]{2,3})?(?:\.[a-z]{2})?/\d{7})(?:v\d{1,2})?(?:\.pdf)?")
+_ARXIV_DOI: Final = "10.48550/arxiv."
+_URL: Final = re.compile(r"(?i)(?:\b(?:https?|ftp)\s?://|\bwww\.(?=[a-z\d]))[^\s<>\"]*")
+
+#: Stands for an identifier that was already taken out; `strip` removes it with the label before it.
+REMOVED: Final = "\x01"
+# Names that announce an identifier and are nothing without it.
+_ANNOUNCED: Final = re.compile(
+    r"(?i)(?:(?:\bhttps?\s?://\s?)?\b(?:(?:dx\.)?doi\.org/|(?:digital object identifier|doi|pub ?med(?: central)?|pm-?c?id|medline|arxiv"
+    r"|pii)\b)[\s:=.]*)+$"
+)
+_LABELS: Final = ("doi", "doi.org/", "identifier", "pubmed", "central", "pmid", "pm-id", "pmcid", "pm-cid", "medline", "arxiv", "pii")
+_REMOVED: Final = re.compile(REMOVED)
+_EMPTY_BRACKETS: Final = re.compile(r"\(\s*\)|\[\s*\]|\{\s*\}|<\s*>")
+_SPACE_BEFORE: Final = re.compile(r"\s+(?=[,.;:)\]])")
+_DANGLING: Final = re.compile(r"(?:\s+|(?<=[.;:,]))[.;:,]+$")
+
+
+def normalise_doi(text: str) -> str | None:
+    """The first DOI of ``text``, lower case from ``10.``, or None. Resolver, label, escapes and trailing punctuation go."""
+    found = _first_doi(text)
+    return found[2] if found else None
+
+
+def normalise_pmid(text: str) -> str | None:
+    """1 to 8 digits without leading zeros, from the bare number or a labelled one; else None."""
+    bare = text.strip().lstrip("0")
+    if bare.isascii() and bare.isdigit():
+        return bare if len(bare) <= 8 else None
+    found = _PMID.search(text)
+    return found[1] if found else None
+
+
+def normalise_pmcid(text: str) -> str | None:
+    """``PMC`` and digits, from the number with or without ``PMC``; a version (``PMC13900.2``) goes. Else None."""
+    bare = text.strip().lstrip("0")
+    if bare.isascii() and bare.isdigit():
+        return f"PMC{bare}" if len(bare) <= 9 else None
+    found = re.fullmatch(r"(?i)\s*(?:pmc)+\s?0*([1-9]\d{0,8})(?:\.\d+)?\s*", text, re.ASCII) or _PMCID.search(text)
+    return f"PMC{found[1]}" if found and found[1].isascii() else None
+
+
+def normalise_arxiv(text: str) -> str | None:
+    """``1706.03762`` or ``hep-th/9901001``: without version and subject class; from a bare or labelled id, an address or DOI."""
+    found = _BARE_ARXIV.fullmatch(text.strip()) or _ARXIV.search(text)
+    if found:
+        return _arxiv(found[1])
+    doi = normalise_doi(text)
+    return _arxiv_of_doi(doi) if doi else None
+
+
+def extract(text: str) -> Ids:
+    """The first identifier of each kind that free text spells out. Bare numbers are never taken for identifiers."""
+    if not _promising(text):
+        return NO_IDS
+    first: dict[str, str] = {}
+    for kind, _, _, value in _identifiers(text):
+        first.setdefault(kind, value)
+    if "arxiv" not in first and (arxiv := _arxiv_of_doi(first.get("doi", ""))):
+        first["arxiv"] = arxiv
+    return Ids(**first) if first else NO_IDS
+
+
+def strip(text: str) -> str:
+    """``text`` without identifiers, their labels and web addresses; white space collapsed. `extract` finds none in it."""
+    text = " ".join(text.split())
+    while _promising(text) or REMOVED in text:
+        spans = sorted(
+            {(start, end) for _, start, end, _ in _identifiers(text)}
+            | {match.span() for pattern in (_URL, _REMOVED) for match in pattern.finditer(text)}
+        )
+        if not spans:
+            break
+        parts, last = [], 0
+        for start, end in spans:
+            if start > last or not parts:
+                parts.append(_unannounced(text[last:start]))
+            last = max(last, end)
+        parts.append(text[last:])
+        text = _tidy(" ".join(parts))
+    return text
+
+
+def _promising(text: str) -> bool:
+    """Whether there may be an identifier or address at all: a quick look that spares most texts the patterns."""
+    if "10." in text:
+        return True
+    lower = text.lower()
+    return (
+        "http" in lower or "www." in lower or "pmc" in lower or "pmid" in lower or "pm-" in lower or "pubmed" in lower
+        or "arxiv" in lower or "ftp" in lower or "nih.gov" in lower
+    )  # fmt: skip
+
+
+def _unannounced(text: str) -> str:
+    """``text`` without the label at its end."""
+    if text.rstrip(" :=.").lower().endswith(_LABELS) and (found := _ANNOUNCED.search(text)):
+        return text[: found.start()]
+    return text
+
+
+def work_id(ids: Ids, source: str | None) -> str:
+    """``doi:…``, ``pmid:…``, ``pmcid:…`` or ``arxiv:…``, the first that ``ids`` has; else the source's own id made safe.
+
+    Never contains ``#``, white space or control characters: those are percent-encoded. Raises ValueError when there is
+    neither an identifier nor a source.
+    """
+    keys = ids.keys()
+    if keys:
+        return _safe(keys[0])
+    name = (source or "").strip()
+    if not name:
+        raise ValueError("a work needs an identifier or its source's id")
+    kind, _, value = name.partition(":")
+    if kind.lower() in ID_KINDS and (known := NORMALISERS[kind.lower()](value)):
+        return _safe(f"{kind.lower()}:{known}")
+    name = _safe(name)
+    encoded = name.encode()
+    if len(encoded) <= MAX_SOURCE_ID:
+        return name
+    digest = hashlib.sha256(encoded).hexdigest()[:32]
+    return f"{encoded[: MAX_SOURCE_ID - 33].decode(errors='ignore')}~{digest}"
+
+
+NORMALISERS: Final[dict[str, Callable[[str], str | None]]] = {
+    "doi": normalise_doi,
+    "pmid": normalise_pmid,
+    "pmcid": normalise_pmcid,
+    "arxiv": normalise_arxiv,
+}
+
+
+def _identifiers(text: str) -> Iterator[tuple[str, int, int, str]]:
+    """(kind, start, end, value) of everything that spells an identifier; spans may overlap."""
+    if "10." in text:
+        start = 0
+        while found := _first_doi(text, start):
+            yield "doi", found[0], found[1], found[2]
+            start = found[1]
+    lower = text.lower()
+    if "pm" in lower or "pubmed" in lower or "nih.gov" in lower:
+        for match in _PMID.finditer(text):
+            if match[1].isascii():
+                yield "pmid", *match.span(), match[1]
+        for match in _PMCID.finditer(text):
+            if match[1].isascii():
+                yield "pmcid", *match.span(), f"PMC{match[1]}"
+    if "arxiv" in lower:
+        for match in _ARXIV.finditer(text):
+            if match[1].isascii():
+                yield "arxiv", *match.span(), _arxiv(match[1])
+
+
+def _first_doi(text: str, start: int = 0) -> tuple[int, int, str] | None:
+    """Span and spelling of the first DOI at or after ``start``."""
+    for match in _DOI.finditer(text, start):
+        if (suffix := _doi_suffix(match[2])) and match[1].isascii():
+            value = f"10.{match[1]}/{suffix}"
+            cleaned = _clean_doi(value)
+            if cleaned and len(cleaned) <= MAX_DOI:
+                return match.start(), match.start(2) + len(suffix), cleaned
+    return None
+
+
+def _doi_suffix(rest: str) -> str:
+    """How much of the non-blank text behind the slash belongs to the DOI."""
+    sici = _SICI.match(rest) if "<" in rest else None
+    if sici:
+        rest = sici[0]
+        if rest.endswith("#"):
+            return rest
+    else:
+        rest = rest.split("<", 1)[0]
+        hash_at = rest.find("#")
+        if hash_at >= 0 and not rest[:hash_at].endswith(";2-"):
+            rest = rest[:hash_at]
+    glued = _GLUED.search(rest)
+    if glued:
+        rest = rest[: glued.start()]
+    while True:
+        shorter = rest.rstrip(_TAIL)
+        for opening, closing in _BRACKETS:
+            if shorter.endswith(closing) and shorter.count(closing) > shorter.count(opening):
+                shorter = shorter[:-1]
+            elif shorter.endswith(opening):
+                shorter = shorter[:-1]
+        if shorter == rest:
+            return rest
+        rest = shorter
+
+
+def _clean_doi(doi: str) -> str | None:
+    """Lower case, percent-escapes resolved; stable when applied again."""
+    doi = doi.lower()
+    while "%" in doi or "&" in doi:
+        plain = unquote(doi, errors="strict") if _decodes(doi) else doi
+        plain = plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").lower()
+        if plain == doi:
+            break
+        match = _DOI.match(plain)
+        suffix = _doi_suffix(match[2]) if match else ""
+        if match is None or not suffix:
+            return None
+        doi = f"10.{match[1]}/{suffix}"
+    again = _DOI.match(doi)
+    if again is None or _doi_suffix(again[2]) != again[2] or again.end() != len(doi):
+        return None
+    return doi
+
+
+def _decodes(text: str) -> bool:
+    try:
+        plain = unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return not any(char.isspace() or not char.isprintable() for char in plain)
+
+
+def _arxiv(text: str) -> str:
+    archive, slash, number = text.lower().rpartition("/")
+    return f"{archive.split('.')[0]}{slash}{number}"
+
+
+def _arxiv_of_doi(doi: str) -> str | None:
+    if not doi.startswith(_ARXIV_DOI):
+        return None
+    found = _BARE_ARXIV.fullmatch(doi.removeprefix(_ARXIV_DOI))
+    return _arxiv(found[1]) if found else None
+
+
+def _safe(text: str) -> str:
+    """Percent-encodes what a work's id must not hold."""
+    if text.isascii() and text.isprintable() and " " not in text and "#" not in text:
+        return text
+    return "".join(
+        quote(char, errors="surrogatepass") if char == "#" or char.isspace() or not char.isprintable() else char for char in text
+    )
+
+
+def _tidy(text: str) -> str:
+    """Removes what is left where something was taken out: empty brackets, a space before a comma, a lone full stop."""
+    while (emptied := _EMPTY_BRACKETS.sub(" ", text)) != text:
+        text = emptied
+    text = _DANGLING.sub("", _SPACE_BEFORE.sub("", " ".join(text.split())))
+    return text if any(map(str.isalnum, text)) else ""

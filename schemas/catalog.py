@@ -1,0 +1,23 @@
+"""Topic ``catalog``: one partition, whose offset is the catalog's version. Key: work id. Null value: the work is gone."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from reflink.entities import Work
+from schemas.envelope import Event
+
+
+class CatalogEvent(Event):
+    """A work as it now is, or, with ``withdrawn`` holding the reason, no longer a target (a tombstone follows)."""
+
+    work: Work | None = None
+    withdrawn: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.work is None) == (self.withdrawn is None):
+            raise ValueError("exactly one of work and withdrawn must be there")
+        return self

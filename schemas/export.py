@@ -1,0 +1,47 @@
+"""The JSON Schema of every event, as files beside the models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from schemas.catalog import CatalogEvent
+from schemas.envelope import SCHEMA_VERSION, Event
+from schemas.fallback import FallbackEvent
+from schemas.links import LinkEvent, PaperState
+from schemas.outcomes import ManifestEvent, OutcomesEvent
+from schemas.papers import PaperPointer
+from schemas.references import ReferenceEvent
+
+#: File name without ending -> model.
+EVENTS: Final[dict[str, type[Event]]] = {
+    "paper-pointer": PaperPointer,
+    "reference": ReferenceEvent,
+    "catalog": CatalogEvent,
+    "fallback": FallbackEvent,
+    "manifest": ManifestEvent,
+    "outcomes": OutcomesEvent,
+    "link": LinkEvent,
+    "paper-state": PaperState,
+}
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The schema of one event."""
+    schema = EVENTS[name].model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "x-schema-version": SCHEMA_VERSION, **schema}
+
+
+def file_of(name: str) -> str:
+    """Where it lies."""
+    return f"{name}.v{SCHEMA_VERSION}.json"
+
+
+def write_schemas(folder: Path) -> Iterator[Path]:
+    """Writes all; yields the paths."""
+    for name in EVENTS:
+        path = folder / file_of(name)
+        path.write_text(json.dumps(schema_of(name), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        yield path

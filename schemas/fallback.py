@@ -1,0 +1,13 @@
+"""Topic ``fallback``: the references of one paper and batch that the semantic stage did not settle, with what it found."""
+
+from __future__ import annotations
+
+from reflink.linker import Open
+from schemas.envelope import PaperEvent
+
+
+class FallbackEvent(PaperEvent):
+    """Key: citing id. ``catalog_offset`` is the version at which the semantic stage looked."""
+
+    catalog_offset: int
+    items: tuple[Open, ...]

@@ -1,0 +1,65 @@
+"""Small works, a stand-in for the encoder, and a plain reference implementation of what works are one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from reflink.entities import Ids, Work
+
+DIM = 8
+
+
+class FakeEncoder:
+    """A vector that depends on the text alone; counts the texts it was given."""
+
+    name = "fake@1"
+    precision = "fp32"
+    dim = DIM
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.encoded += texts
+        rows = [np.random.default_rng(list(hashlib.sha256(text.encode()).digest())).normal(size=DIM) for text in texts]
+        vectors = np.array(rows, dtype=np.float32).reshape(len(texts), DIM)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def work(work_id: str, title: str = "A title", **ids: str) -> Work:
+    return Work(id=work_id, ids=Ids(**ids), title=title, authors=("Meyer",), venue="Cell", year=2001)
+
+
+def keys(one: Work) -> set[str]:
+    return {one.id, *one.ids.keys()}
+
+
+def brute_force(works: Iterable[Work]) -> dict[str, str]:
+    """Canonical id by id: merges overlapping sets until nothing changes."""
+    groups = [({one.id}, keys(one)) for one in works]
+    merged = True
+    while merged:
+        merged = False
+        for i in range(len(groups)):
+            for j in range(len(groups) - 1, i, -1):
+                if groups[i][1] & groups[j][1]:
+                    groups[i] = (groups[i][0] | groups[j][0], groups[i][1] | groups[j][1])
+                    del groups[j]
+                    merged = True
+    return {member: min(members) for members, _ in groups for member in members}
+
+
+# Few values, so that works meet often; ids that are identifiers of others too.
+some_ids = st.builds(
+    Ids,
+    doi=st.none() | st.sampled_from(["10.1/a", "10.1/b", "10.1/c", "10.1/d"]),
+    pmid=st.none() | st.sampled_from(["1", "2", "3", "4"]),
+    pmcid=st.none() | st.sampled_from(["PMC1", "PMC2"]),
+)
+work_ids = st.sampled_from(["doi:10.1/a", "doi:10.1/b", "pmid:1", "pmid:2", "pmcid:PMC1", "x", "y", "z", "é"])
+some_works = st.builds(Work, id=work_ids, ids=some_ids, title=st.sampled_from(["", "One", "Two"]) | st.none())

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from reflink.catalog import Catalog
+from reflink.entities import Link, Paper, Work
+from tests.reflink.catalog.works_of import FakeEncoder
+from tests.reflink.cli.conftest import WORKS, Reflink
+
+LIVAK = "doi:10.1000/livak"
+CITING = "doi:10.1000/citing"
+
+
+@pytest.fixture
+def works(tmp_path: Path) -> Path:
+    path = tmp_path / "works.jsonl"
+    path.write_bytes(b"".join(work.to_json() + b"\n" for work in WORKS))
+    return path
+
+
+def test_parse_gives_a_paper_a_line(reflink: Reflink, paper: Path) -> None:
+    answer = reflink("parse", paper, "--json")
+    assert answer.code == 0
+    (line,) = answer.json
+    parsed = Paper.from_dict(line)
+    assert (parsed.id, parsed.title, parsed.ids.doi) == (CITING, "The citing paper", "10.1000/citing")
+    first = line["references"][0]
+    assert {**first, "raw_text": "", "id": ""} == {
+        "id": "", "citing": CITING, "position": 1, "raw_text": "", "xml_id": "R1", "kind": "journal", "venue": "Methods",
+        "title": "Analysis of relative gene expression data", "last_names": ["Livak", "Schmittgen"], "year": 2001, "volume": "25",
+        "first_page": "402",
+    }  # fmt: skip
+
+
+def test_parse_shows_a_table(reflink: Reflink, paper: Path) -> None:
+    answer = reflink("parse", paper)
+    assert "The citing paper" in answer.out
+    assert "Livak & Schmittgen (2001) Analysis of relative gene expression data — Methods" in answer.out
+
+
+def test_one_bad_paper_is_1_and_does_not_stop_the_others(reflink: Reflink, paper: Path, catalog: Path, tmp_path: Path) -> None:
+    for command in (("parse",), ("link", "--catalog", catalog)):
+        answer = reflink(*command, tmp_path / "absent.xml", paper, "--json")
+        assert answer.code == 1
+        assert answer.err == f"reflink: {tmp_path / 'absent.xml'}: cannot be read: No such file or directory\n"
+        assert answer.json
+
+
+def test_link_gives_a_link_a_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:
+    answer = reflink("link", paper, "--catalog", catalog, "--json")
+    assert answer.code == 0
+    first, second = map(Link.from_dict, answer.json)
+    assert (first.citing, first.cited, first.method) == (CITING, LIVAK, "lexical")
+    assert first.probability is not None
+    assert first.probability > 0.9
+    assert second.cited is None
+    assert second.unresolved is not None
+    assert "reasons" in answer.json[0]
+
+
+def test_profile_paper_links_by_trigrams_alone(reflink: Reflink, paper: Path, catalog: Path) -> None:
+    answer = reflink("link", paper, "--catalog", catalog, "--profile", "paper", "--json")
+    assert answer.json[0]["cited"] == LIVAK
+    assert "probability" not in answer.json[0]
+
+
+def test_link_shows_a_table_and_a_count(reflink: Reflink, paper: Path, catalog: Path) -> None:
+    answer = reflink("link", paper, "--catalog", catalog)
+    assert LIVAK in answer.out
+    assert answer.err.startswith("reflink: 2 references: ")
+
+
+@pytest.mark.parametrize("named", ["1", "R1", "R1.1", f"{CITING}#R1.1"])
+def test_explain_finds_the_reference_and_lays_open_the_candidates(
+    reflink: Reflink, paper: Path, catalog: Path, named: str
+) -> None:
+    (answer,) = reflink("explain", paper, "--reference", named, "--catalog", catalog, "--json").json
+    assert answer["reference"]["position"] == 1
+    best = answer["candidates"][0]
+    assert best["work"]["id"] == best["cited"] == LIVAK == answer["link"]["cited"]
+    assert best["lexical"] == pytest.approx(answer["link"]["score"], abs=1e-6)
+    assert best["probability"] == pytest.approx(answer["link"]["probability"], abs=1e-6)
+    assert best["evidence"]["title"] == 1.0
+    assert best["reasons"]
+
+
+def test_explain_shows_what_was_found_by_what(reflink: Reflink, paper: Path, catalog: Path) -> None:
+    answer = reflink("explain", paper, "--reference", 1, "--catalog", catalog)
+    assert answer.code == 0
+    assert f"1. {LIVAK}" in answer.out
+    assert "trigrams 0." in answer.out
+    assert f"cites {LIVAK} (lexical)" in answer.out
+
+
+def test_explain_says_that_there_is_no_such_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:
+    answer = reflink("explain", paper, "--reference", 3, "--catalog", catalog)
+    assert (answer.code, answer.out) == (1, "")
+    assert "no reference 3 among 2" in answer.err
+
+
+def test_build_info_find(reflink: Reflink, works: Path, tmp_path: Path) -> None:
+    out = tmp_path / "built"
+    answer = reflink("catalog", "build", works, "--out", out, "--no-vectors")
+    assert answer.code == 0
+    assert f"reflink: {out}: 3 works" in answer.err
+    (info,) = reflink("catalog", "info", out, "--json", "--check").json
+    assert (info["works"], info["trigrams"], info["vectors"], info["lexical_mode"]) == (3, 3, None, "Raw")
+    assert "265158" not in reflink("catalog", "info", out).out
+    found = reflink("catalog", "find", out, "--id", "PMID:11846609", "--json")
+    assert found.code == 1, "kinds are lower case"
+    found = reflink("catalog", "find", out, "--id", "pmid:11846609", "--json")
+    assert sorted((line["id"], line["canonical"]) for line in found.json) == [(LIVAK, LIVAK), ("pmid:11846609", LIVAK)]
+    assert Work.from_dict(found.json[0]).id
+    titled = reflink("catalog", "find", out, "--title", "Relative gene-expression data, analysis of", "-k", 1, "--json")
+    assert [line["id"] for line in titled.json] == [LIVAK]
+    assert LIVAK in reflink("catalog", "find", out, "--title", "gene expression").out
+    assert reflink("catalog", "find", out, "--title", "?!").code == 2
+
+
+def test_bad_lines_are_counted_and_fatal_only_when_strict(reflink: Reflink, works: Path, tmp_path: Path) -> None:
+    with works.open("ab") as file:
+        file.write(b"broken\n" * 30)
+    command = ("catalog", "build", works, "--out", tmp_path / "built", "--no-vectors")
+    answer = reflink(*command)
+    assert answer.code == 0
+    assert f"{works}:4: not JSON" in answer.err
+    assert answer.err.count("not JSON") == 10
+    assert "warning: 30 of 33 lines were bad and left out" in answer.err
+    assert reflink(*command, "--strict").code == 1
+    assert len(Catalog.open(tmp_path / "built")) == 3
+
+
+def test_vectors_are_built_cached_and_checked(
+    reflink: Reflink, works: Path, paper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoders: list[FakeEncoder] = []
+
+    def load(*_: object) -> FakeEncoder:
+        encoders.append(FakeEncoder())
+        return encoders[-1]
+
+    for command in ("catalog", "link"):
+        monkeypatch.setattr(f"reflink.cli.{command}.load_encoder", load)
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert reflink("catalog", "build", works, "--out", first).code == 0
+    assert reflink("catalog", "build", works, "--out", second, "--vector-cache", first).code == 0
+    assert [len(encoder.encoded) for encoder in encoders] == [3, 0]
+    (found,) = reflink("explain", paper, "--reference", 1, "--catalog", second, "--json").json
+    assert found["candidates"][0]["semantic"] is not None
+    monkeypatch.setattr(FakeEncoder, "name", "fake@2")
+    answer = reflink("link", paper, "--catalog", second)
+    assert answer.code == 2
+    assert "model fake@1, not fake@2" in answer.err
+
+
+@pytest.mark.parametrize("name", ["parse", "link", "catalog", "explain"])
+def test_every_command_keeps_the_contract(name: str) -> None:
+    module = importlib.import_module(f"reflink.cli.{name}")
+    assert name == module.NAME
+    assert module.HELP.count("reflink " + name)
+    assert callable(module.add_arguments)
+    assert callable(module.run)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from reflink.cli.inputs import read_papers
+from reflink.entities import Paper
+from reflink.errors import NotAPaper, ReflinkError, TooLarge
+from tests.data import shared_data
+from tests.reflink.cli.conftest import PAPER
+
+
+def archive(path: Path, members: dict[str, bytes]) -> Path:
+    with tarfile.open(path, "w:" + path.suffix[1:].removeprefix("tar")) as tar:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return path
+
+
+def names(*files: object) -> list[str]:
+    return [f"{name} {type(paper).__name__}" for name, paper in read_papers([str(file) for file in files])]
+
+
+def test_plain_gzipped_folder_and_archives_give_the_same_papers(tmp_path: Path) -> None:
+    data = PAPER.encode()
+    folder = tmp_path / "folder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.xml").write_bytes(data)
+    (folder / "deep" / "b.nxml.gz").write_bytes(gzip.compress(data))
+    (folder / "notes.txt").write_text("not a paper")
+    assert names(folder) == [f"{folder}/a.xml Paper", f"{folder}/deep/b.nxml.gz Paper"]
+    for suffix in ("tar", "tar.gz", "tar.xz"):
+        packed = archive(tmp_path / f"papers.{suffix}", {"d/a.xml": data, "b.xml.gz": gzip.compress(data), "x.txt": b"no"})
+        assert names(packed) == [f"{packed}:d/a.xml Paper", f"{packed}:b.xml.gz Paper"]
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+    good = tmp_path / "good.xml"
+    good.write_text(PAPER)
+    bad = {
+        "text.xml": b"hello",
+        "empty.xml": b"",
+        "cut.xml.gz": gzip.compress(PAPER.encode() * 50)[:-20],
+        "broken.xml.gz": b"\x1f\x8b" + b"junk" * 10,
+        "broken.tar.xz": b"not an archive",
+        "cut.tar": archive(tmp_path / "whole.tar", {"a.xml": PAPER.encode() * 100}).read_bytes()[:5000],
+    }
+    for name, data in bad.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "nothing").mkdir()
+    paths = [tmp_path / name for name in (*bad, "absent.xml", "nothing")]
+    for path in paths:
+        answers = dict(read_papers([str(path), str(good)]))
+        assert isinstance(answers.pop(str(good)), Paper)
+        assert len(answers) == 1
+        (error,) = answers.values()
+        assert isinstance(error, ReflinkError)
+        assert path.name in str(error)
+        assert "\n" not in str(error)
+
+
+def test_a_gzip_bomb_is_too_large(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.xml.gz"
+    bomb.write_bytes(gzip.compress(b" " * (65 * 2**20)))
+    ((_, error),) = read_papers([str(bomb)])
+    assert isinstance(error, TooLarge)
+
+
+def test_stdin_is_one_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PAPER.encode())))
+    ((name, paper),) = read_papers(["-"])
+    assert name == "stdin"
+    assert isinstance(paper, Paper)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    ((_, error),) = read_papers(["-"])
+    assert isinstance(error, NotAPaper)
+
+
+def test_the_shared_archive_is_read_as_it_is() -> None:
+    papers = read_papers([str(shared_data() / "jats.tar.xz")])
+    for _ in range(20):
+        name, paper = next(papers)
+        assert isinstance(paper, Paper), name

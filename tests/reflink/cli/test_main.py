@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reflink.cli import COMMANDS
+from tests.reflink.cli.conftest import PAPER, Reflink
+
+RUN = [sys.executable, "-m", "reflink.cli"]
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS), *(("catalog", n) for n in ("build", "info", "find"))])
+def test_help_teaches_by_example(reflink: Reflink, command: tuple[str, ...]) -> None:
+    answer = reflink(*command, "--help")
+    assert answer.code == 0
+    assert f"reflink {' '.join(command)}".strip() in answer.out.split("options:")[1]
+
+
+@pytest.mark.parametrize("argv", [(), ("unknown",), ("parse",), ("link", "a.xml"), ("catalog",), ("catalog", "find", "d")])
+def test_wrong_usage_is_2(reflink: Reflink, argv: tuple[str, ...]) -> None:
+    answer = reflink(*argv)
+    assert answer.code == 2
+    assert "usage: reflink" in answer.err
+
+
+def test_a_catalog_that_is_none_is_2_and_one_line(reflink: Reflink, paper: Path, tmp_path: Path) -> None:
+    for argv in (
+        ("link", paper, "--catalog", tmp_path / "absent"),
+        ("explain", paper, "--reference", 1, "--catalog", tmp_path),
+        ("catalog", "info", tmp_path),
+        ("catalog", "build", tmp_path / "absent.jsonl", "--out", tmp_path / "out", "--no-vectors"),
+        ("catalog", "build", paper, "--out", tmp_path, "--no-vectors"),
+    ):
+        answer = reflink(*argv)
+        assert answer.code == 2
+        assert answer.out == ""
+        complaints = [line for line in answer.err.splitlines() if line.startswith("reflink: ")]
+        assert len(complaints) == 1
+        assert str(tmp_path) in complaints[0]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    for n in range(300):
+        (tmp_path / f"{n}.xml").write_text(PAPER)
+    process = subprocess.Popen([*RUN, "parse", str(tmp_path), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+
+
+def test_ctrl_c_is_130_and_quiet(tmp_path: Path) -> None:
+    fifo = tmp_path / "never.xml"
+    os.mkfifo(fifo)
+    process = subprocess.Popen([*RUN, "parse", str(fifo)], stderr=subprocess.PIPE)
+    with fifo.open("w"):  # the command has come as far as reading it
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+    assert process.stderr is not None
+    assert process.stderr.read() == b""

@@ -1,0 +1,185 @@
+import gzip
+import itertools
+import json
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reflink.entities import Work
+from reflink.errors import SnapshotError
+from reflink.lexical import LexicalIndex
+from reflink.text import normalise, work_text
+from tests.data import shared_data
+from tests.reflink.lexical.test_trigrams import defined
+
+ids = st.sampled_from([f"doi:10.{n}" for n in range(12)] + ["pmid:1", "é", "z\U0001f600"])
+short = st.text(alphabet="ab ", max_size=9)
+batch = st.lists(st.tuples(ids, short), max_size=8)
+
+
+def brute(texts: dict[str, str], query: str, k: int) -> list[tuple[str, float]]:
+    """Every text scored by the published formula in exact arithmetic."""
+    scored = sorted((-defined(query, text), id_) for id_, text in texts.items())
+    return [(id_, float(-score)) for score, id_ in scored if score][:k]
+
+
+def check(index: LexicalIndex, texts: dict[str, str], queries: Sequence[str], k: int) -> None:
+    hits = index.search(queries, k)
+    assert hits.ids.shape == hits.scores.shape == (len(queries), k)
+    assert hits.scores.dtype == np.float64
+    assert list(hits) == [brute(texts, query, k) for query in queries]
+    assert len(index) == len(texts)
+
+
+operations = st.lists(st.tuples(st.sampled_from(["add", "remove", "save"]), batch), max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(operations, st.lists(short, max_size=4), st.integers(1, 15))
+def test_whatever_happens_the_answer_is_that_of_brute_force(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[tuple[str, str]]]], queries: list[str], k: int
+) -> None:
+    index, texts = LexicalIndex("T"), dict[str, str]()
+    for what, pairs in steps:
+        if what == "add":
+            index.add([id_ for id_, _ in pairs], [text for _, text in pairs])
+            texts.update(pairs)
+        elif what == "remove":
+            index.remove([id_ for id_, _ in pairs])
+            for id_, _ in pairs:
+                texts.pop(id_, None)
+        else:
+            folder = tmp_path_factory.mktemp("index")
+            index.save(folder)
+            index.save(folder)
+            index = LexicalIndex.open(folder, mode="T")
+        check(index, texts, queries, k)
+    for id_ in {id_ for _, pairs in steps for id_, _ in pairs}:
+        assert (id_ in index) == (id_ in texts)
+
+
+@given(st.permutations(["pmid:3", "pmid:1", "doi:10.1", "pmid:2"]), st.integers(1, 4))
+def test_ties_go_to_the_smallest_id_whatever_the_order_of_arrival(order: list[str], k: int) -> None:
+    index = LexicalIndex()
+    for id_ in order:
+        index.add([id_], ["soil fungi"])
+    assert index.search(["soil fungus"], k).ids[0].tolist() == sorted(order)[:k]
+
+
+def test_no_common_trigram_is_no_hit_and_short_texts_have_none() -> None:
+    index = LexicalIndex()
+    index.add(["a", "b", "c"], ["ab", "", "abc"])
+    assert len(index) == 3
+    assert "b" in index
+    hits = index.search(["abc", "ab", "", "xyz"], 2)
+    assert hits.ids.tolist() == [["c", None], [None, None], [None, None], [None, None]]
+    assert hits.scores[0, 0] == 1.0
+    assert np.isnan(hits.scores).sum() == 7
+
+
+def test_an_empty_index_answers() -> None:
+    hits = LexicalIndex().search(["abc"], 3)
+    assert hits.ids.tolist() == [[None] * 3]
+    assert LexicalIndex().search([], 1).ids.shape == (0, 1)
+
+
+def test_what_cannot_be_added_changes_nothing() -> None:
+    index = LexicalIndex()
+    index.add(["a"], ["soil"])
+    for names, texts, message in (
+        (["a"], ["Soil"], "not normalised"),
+        (["a", "b"], ["x"], "2 ids for 1 texts"),
+        ([""], ["x"], "empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            index.add(names, texts)
+    check(index, {"a": "soil"}, ["soil"], 1)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="k is 0"):
+        LexicalIndex().search(["abc"], 0)
+    with pytest.raises(ValueError, match="not normalised"):
+        LexicalIndex().search(["ABC"], 1)
+    with pytest.raises(ValueError, match="unknown mode"):
+        LexicalIndex("X")  # type: ignore[arg-type]
+
+
+def test_segments_stay_few() -> None:
+    index = LexicalIndex()
+    for number in range(300):
+        index.add([str(number)], ["abc"])
+    sizes = [segment.count for segment in index._segments]
+    assert sum(sizes) == 300
+    assert all(2 * small < large for large, small in zip(sizes, sizes[1:], strict=False))
+    index.remove([str(number) for number in range(290)])
+    assert sum(len(segment.ids) for segment in index._segments) < 30
+
+
+def test_a_folder_of_another_mode_or_damaged_is_refused(tmp_path: Path) -> None:
+    index = LexicalIndex("TVL")
+    index.add(["a", "b"], ["soil", "water"])
+    index.save(tmp_path)
+    assert LexicalIndex.open(tmp_path).mode == "TVL"
+    with pytest.raises(SnapshotError, match="mode 'TVL', not 'Raw'"):
+        LexicalIndex.open(tmp_path, mode="Raw")
+    with pytest.raises(SnapshotError, match="unfinished"):
+        LexicalIndex.open(tmp_path / "absent")
+    sizes = np.load(tmp_path / "sizes.npy")
+    np.save(tmp_path / "sizes.npy", sizes + np.uint16(1))
+    with pytest.raises(SnapshotError, match="do not fit together"):
+        LexicalIndex.open(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"about": {}}))
+    with pytest.raises(SnapshotError, match="mode None"):
+        LexicalIndex.open(tmp_path)
+
+
+def test_an_empty_index_is_saved_and_opened(tmp_path: Path) -> None:
+    LexicalIndex("T").save(tmp_path)
+    index = LexicalIndex.open(tmp_path, mode="T")
+    assert len(index) == 0
+    index.add(["a"], ["soil"])
+    check(index, {"a": "soil"}, ["soil"], 1)
+
+
+def test_saving_over_the_folder_it_was_opened_from(tmp_path: Path) -> None:
+    index = LexicalIndex("T")
+    index.add(["a", "b"], ["soil", "water"])
+    index.save(tmp_path)
+    opened, other = (LexicalIndex.open(tmp_path) for _ in range(2))
+    opened.remove(["a"])
+    opened.save(tmp_path)
+    check(opened, {"b": "water"}, ["soil water"], 2)
+    check(other, {"a": "soil", "b": "water"}, ["soil water"], 2)
+    check(LexicalIndex.open(tmp_path), {"b": "water"}, ["soil water"], 2)
+
+
+def test_a_megabyte_of_text() -> None:
+    rng = np.random.default_rng(1)
+    long = "".join(rng.choice(list(string.ascii_lowercase + " "), 1_000_000))
+    index = LexicalIndex()
+    index.add(["long", "short"], [long, "soil fungi"])
+    assert index.search([long], 1).ids[0, 0] == "long"
+    assert index.search(["soil fungi"], 1).ids[0, 0] == "short"
+
+
+def test_real_works_find_themselves_and_agree_with_brute_force() -> None:
+    with gzip.open(shared_data() / "works.jsonl.gz") as lines:
+        works = [Work.from_json(line) for line in itertools.islice(lines, 3000)]
+    texts = {work.id: work_text(work, "Raw", lexical=True) for work in works}
+    index = LexicalIndex()
+    names = list(texts)
+    for first in range(0, len(names), 700):
+        index.add(names[first : first + 700], [texts[name] for name in names[first : first + 700]])
+    queries = [normalise((work.title or "")[5:], lexical=True) for work in works[:6]]
+    check(index, texts, queries, 10)
+    own = index.search(list(texts.values()), 1)
+    alike = [texts[found] if found else "" for found in own.ids[:, 0]]
+    assert (own.scores[:, 0][[len(text) > 2 for text in texts.values()]] == 1.0).all()
+    assert all(defined(text, other) == 1 for text, other in zip(texts.values(), alike, strict=True) if other)

@@ -1,0 +1,194 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reflink.errors import BadVector, SnapshotError
+from reflink.semantic import VectorIndex
+from reflink.semantic import index as module
+
+DIM = 5
+Vectors = npt.NDArray[np.float32]
+
+ids = st.sampled_from([f"doi:10.{n}" for n in range(14)] + ["é", "z\U0001f600"])
+#: Few directions, so that equal vectors, and with them ties, are common.
+seeds = st.integers(0, 9)
+batch = st.lists(st.tuples(ids, seeds), max_size=8)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Blocks and chunks of a few rows, so that small tests cross their borders."""
+    monkeypatch.setattr(module, "BLOCK", 4)
+    monkeypatch.setattr(module, "QUERIES", 3)
+    yield
+
+
+def vector(seed: int) -> list[float]:
+    values: list[float] = np.random.default_rng(seed).standard_normal(DIM).tolist()
+    return values
+
+
+def unit(values: npt.ArrayLike) -> Vectors:
+    array = np.asarray(values, np.float32)
+    return (array / np.linalg.norm(array.astype(np.float64))).astype(np.float32)
+
+
+def brute(stored: dict[str, Vectors], query: Vectors, k: int) -> list[tuple[str, float]]:
+    scored = [
+        (-np.float32((stored[id_].astype(np.float16).astype(np.float64) * query).sum()).item(), id_) for id_ in stored
+    ]
+    return [(id_, -score) for score, id_ in sorted(scored)[:k]]
+
+
+def check(index: VectorIndex, stored: dict[str, Vectors], queries: list[list[float]], k: int) -> None:
+    hits = index.search(queries, k)
+    assert hits.ids.shape == hits.scores.shape == (len(queries), k)
+    assert hits.scores.dtype == np.float32
+    assert list(hits) == [brute(stored, unit(query), k) for query in queries]
+    assert len(index) == len(stored)
+
+
+operations = st.lists(st.tuples(st.sampled_from(["add", "remove", "save"]), batch), max_size=8)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(operations, st.lists(seeds, min_size=1, max_size=7), st.integers(1, 17))
+def test_whatever_happens_the_answer_is_that_of_brute_force(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[tuple[str, int]]]], queries: list[int], k: int
+) -> None:
+    index, stored = VectorIndex(DIM), dict[str, Vectors]()
+    for what, pairs in steps:
+        if what == "add":
+            index.add([id_ for id_, _ in pairs], [vector(seed) for _, seed in pairs])
+            stored.update({id_: unit(vector(seed)) for id_, seed in pairs})
+        elif what == "remove":
+            index.remove([id_ for id_, _ in pairs])
+            for id_, _ in pairs:
+                stored.pop(id_, None)
+        else:
+            folder = tmp_path_factory.mktemp("index")
+            index.save(folder)
+            index = VectorIndex.open(folder)
+        check(index, stored, [vector(seed) for seed in queries], k)
+    names = sorted({id_ for _, pairs in steps for id_, _ in pairs})
+    for id_, row in zip(names, index.vectors(names), strict=True):
+        assert (id_ in index) == (id_ in stored)
+        expected = stored[id_].astype(np.float16).tolist() if id_ in stored else None
+        assert row.tolist() == expected if expected else np.isnan(row).all()
+
+
+def test_equal_vectors_tie_by_id_wherever_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    same, names = rng.standard_normal(384), [f"{n:02}" for n in range(40)]
+    index = VectorIndex(384)
+    for half in (names[::2], names[1::2]):
+        for id_ in rng.permutation(half).tolist():
+            index.add([id_], same[None])
+            index.add(["x" + id_], rng.standard_normal((1, 384)))
+        index.save(tmp_path)
+        index = VectorIndex.open(tmp_path) if half == names[::2] else index
+    alone = index.search(same[None], 25)
+    assert alone.ids[0].tolist() == names[:25]
+    assert len(set(alone.scores[0].tolist())) == 1
+    assert alone.scores[0, 0] == pytest.approx(1, abs=1e-3)
+
+
+def test_a_score_does_not_depend_on_the_other_queries() -> None:
+    rng = np.random.default_rng(4)
+    index = VectorIndex(384)
+    index.add([str(n) for n in range(50)], rng.standard_normal((50, 384)))
+    queries = rng.standard_normal((9, 384))
+    together = index.search(queries, 7)
+    for row, query in enumerate(queries):
+        alone = index.search(query[None], 7)
+        assert alone.ids.tolist() == together.ids[row : row + 1].tolist()
+        assert alone.scores.tolist() == together.scores[row : row + 1].tolist()
+
+
+def test_cosine_does_not_depend_on_length() -> None:
+    index = VectorIndex(DIM)
+    index.add(["big", "small"], [[1e30, 0, 0, 0, 0], [0, 1e-30, 0, 0, 0]])
+    assert list(index.search([[0, 1e-20, 0, 0, 0]], 2)) == [[("small", 1.0), ("big", 0.0)]]
+
+
+def test_adding_a_known_id_replaces_in_place() -> None:
+    index = VectorIndex(DIM)
+    for seed in range(20):
+        index.add(["a", "b"], [vector(seed), vector(seed + 1)])
+        index.remove(["b"])
+    assert len(index._blocks) == 1
+    check(index, {"a": unit(vector(19))}, [vector(0)], 2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39])
+def test_a_vector_without_direction_is_refused_and_changes_nothing(bad: float) -> None:
+    index = VectorIndex(DIM)
+    index.add(["a"], [vector(1)])
+    broken = [vector(2), [bad, 1, 1, 1, 1]]
+    with pytest.raises(BadVector, match="vector 1 of 2 has no direction"):
+        index.add(["a", "b"], broken)
+    with pytest.raises(BadVector, match="no direction"):
+        index.add(["b"], [[0] * DIM])
+    with pytest.raises(BadVector, match="no direction"):
+        index.search(broken, 1)
+    check(index, {"a": unit(vector(1))}, [vector(3)], 1)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    index = VectorIndex(DIM)
+    with pytest.raises(BadVector, match="shape"):
+        index.add(["a"], [[1.0, 2.0]])
+    with pytest.raises(BadVector, match="shape"):
+        index.search(vector(1), 1)
+    with pytest.raises(ValueError, match="2 ids for 1 vectors"):
+        index.add(["a", "b"], [vector(1)])
+    with pytest.raises(ValueError, match="empty"):
+        index.add([""], [vector(1)])
+    with pytest.raises(ValueError, match="k is 0"):
+        index.search([vector(1)], 0)
+    with pytest.raises(ValueError, match="dim is 0"):
+        VectorIndex(0)
+    assert len(index) == 0
+
+
+def test_empty_indexes_and_empty_batches(tmp_path: Path) -> None:
+    index = VectorIndex(DIM)
+    index.add([], [])
+    index.save(tmp_path)
+    index = VectorIndex.open(tmp_path)
+    assert index.search([vector(1)], 2).ids.tolist() == [[None, None]]
+    index.add(["a"], [vector(1)])
+    assert index.search(np.empty((0, DIM)), 2).ids.shape == (0, 2)
+    assert len(index) == 1
+
+
+def test_saving_over_the_folder_it_was_opened_from(tmp_path: Path) -> None:
+    stored = {id_: unit(vector(seed)) for seed, id_ in enumerate("abcdefghij")}
+    index = VectorIndex(DIM)
+    index.add(list(stored), list(stored.values()))
+    index.save(tmp_path)
+    opened, other = (VectorIndex.open(tmp_path) for _ in range(2))
+    opened.remove(["c"])
+    opened.save(tmp_path)
+    check(other, stored, [vector(2)], 10)
+    del stored["c"]
+    for now in (opened, VectorIndex.open(tmp_path)):
+        check(now, stored, [vector(2)], 10)
+
+
+def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
+    index = VectorIndex(DIM)
+    index.add(["a", "b"], [vector(1), vector(2)])
+    index.save(tmp_path)
+    with pytest.raises(SnapshotError, match="unfinished"):
+        VectorIndex.open(tmp_path / "absent")
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"about": {"dim": 6}}))
+    with pytest.raises(SnapshotError, match="do not fit together"):
+        VectorIndex.open(tmp_path)

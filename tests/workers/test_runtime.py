@@ -1,0 +1,182 @@
+"""The runtime against a real broker, with a stage that does nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.kafka import lag, read_all, send, worker_settings
+from tests.workers.echo import Echo, Running, running, until
+from workers.errors import DeadLetterFlood, SlotTaken, WrongTopic
+from workers.settings import KafkaSettings
+from workers.stage import Output
+
+
+def numbered(count: int, start: int = 0) -> list[tuple[bytes, bytes]]:
+    return [(b"k%d" % (i % 17), b"%d" % i) for i in range(start, start + count)]
+
+
+def values(kafka: KafkaSettings, topic: str = "outcomes") -> list[bytes]:
+    return [record.value for record in read_all(kafka, topic)]
+
+
+def test_every_record_comes_out_once_and_in_order_by_key(kafka, state):
+    send(kafka, "references", numbered(3000))
+    with running(Echo(), worker_settings(kafka, state)):
+        until(lambda: lag(kafka, "echo", "references") == 0)
+    out = read_all(kafka, "outcomes")
+    assert sorted(int(record.value) for record in out) == list(range(3000))
+    for key in {record.key for record in out}:
+        mine = [int(record.value) for record in out if record.key == key]
+        assert mine == sorted(mine)
+
+
+def test_a_second_run_goes_on_where_the_first_stopped(kafka, state):
+    for start in (0, 500):
+        send(kafka, "references", numbered(500, start))
+        with running(Echo(), worker_settings(kafka, state)):
+            until(lambda: lag(kafka, "echo", "references") == 0)
+    assert sorted(map(int, values(kafka))) == list(range(1000))
+
+
+def test_an_idle_worker_has_no_lag_behind_markers_and_aborted_records(kafka, state, broker):
+    # The records of outcomes are transactional here, so each of its partitions ends with a marker that nobody can consume.
+    send(kafka, "references", numbered(50))
+    with running(Echo(), worker_settings(kafka, state)):
+        until(lambda: lag(kafka, "echo", "references") == 0)
+
+    class Reader(Echo):
+        name = "reader"
+        inputs = ("outcomes",)
+        uses = ("links",)
+
+        def handle(self, batch, view):
+            return Output()
+
+    with running(Reader(), worker_settings(kafka, state)):
+        until(lambda: lag(kafka, "reader", "outcomes") == 0, what="the group's position stays before the marker")
+
+
+def test_poison_is_isolated_and_the_rest_goes_on(kafka, state):
+    good = numbered(400)
+    records = [*good[:100], (b"k", b"bad 1"), *good[100:300], (b"k", b"poison 2"), *good[300:], (None, b"bad 3")]
+    send(kafka, "references", records)
+    with running(Echo(), worker_settings(kafka, state)):
+        until(lambda: lag(kafka, "echo", "references") == 0)
+    assert sorted(map(int, values(kafka))) == list(range(400))
+    dead = {record.value: record for record in read_all(kafka, "dead-letters")}
+    assert set(dead) == {b"bad 1", b"poison 2", b"bad 3"}
+    assert dead[b"bad 1"].header("reflink-exception") == "BadRecord"
+    assert dead[b"bad 1"].header("reflink-message") == "bad on purpose"
+    assert dead[b"poison 2"].header("reflink-exception") == "RuntimeError"
+    assert dead[b"poison 2"].header("reflink-topic") == "references"
+    assert dead[b"poison 2"].header("reflink-worker") == "echo"
+    assert dead[b"poison 2"].header("reflink-attempt") == "1"
+    assert dead[b"bad 3"].key is None
+
+
+def test_a_flood_of_poison_stops_the_worker_and_commits_nothing_of_it(kafka, state):
+    send(kafka, "references", [(b"k", b"bad %d" % i) for i in range(200)])
+    worker = Running(Echo(), worker_settings(kafka, state))
+    worker.thread.join(40)
+    assert isinstance(worker.error, DeadLetterFlood)
+    assert "in a row" in str(worker.error)
+    assert "bad on purpose" in str(worker.error)
+    assert values(kafka, "dead-letters") == []
+    assert lag(kafka, "echo", "references") == 200
+
+
+def test_stopping_finishes_the_batch_in_flight(kafka, state):
+    send(kafka, "references", numbered(200))
+    stage = Echo(seconds=1.0)
+    worker = Running(stage, worker_settings(kafka, state, batch_records=50))
+    until(lambda: stage.batches)
+    worker.stop()
+    assert worker.error is None
+    done = len(values(kafka))
+    assert done == sum(stage.batches)
+    assert lag(kafka, "echo", "references") == 200 - done
+
+
+def test_partitions_pause_when_compute_is_behind_and_nothing_is_lost(kafka, state):
+    send(kafka, "references", [(b"k%d" % i, b"%d" % i + b" " * 2000) for i in range(1500)])
+    settings = worker_settings(kafka, state, queue_bytes=200_000, batch_records=20)
+    stage = Echo(seconds=0.02)
+    with running(stage, settings) as worker:
+        most = 0
+        until(lambda: stage.batches)
+        while lag(kafka, "echo", "references"):
+            most = max(most, worker.runtime.flow._queued_bytes)
+    assert sorted(int(value) for value in values(kafka)) == list(range(1500))
+    # One poll may overshoot: at most what a single fetch holds.
+    assert most < 200_000 + 1500 * 2200
+
+
+def test_workers_share_partitions_and_hand_them_over(kafka, state):
+    first, second = Echo(seconds=0.05), Echo(seconds=0.05)
+    send(kafka, "references", numbered(1000))
+    with running(first, worker_settings(kafka, state, batch_records=25)):
+        until(lambda: first.batches)
+        joined = Running(second, worker_settings(kafka, state, slot="b", batch_records=25))
+        until(lambda: second.came, what="the second worker gets partitions")
+        send(kafka, "references", numbered(1000, 1000))
+        until(lambda: second.batches)
+        joined.stop()
+        assert joined.error is None
+        send(kafka, "references", numbered(500, 2000))
+        until(lambda: lag(kafka, "echo", "references") == 0)
+    counted = Counter(map(int, values(kafka)))
+    assert counted == Counter(range(2500))
+    assert set(first.went) & set(second.came), "no partition changed hands"
+
+
+def test_a_batch_that_outlasts_the_revocation_deadline_is_given_up_not_doubled(kafka, state):
+    send(kafka, "references", numbered(300))
+    slow = Echo(seconds=5.0)
+    with running(slow, worker_settings(kafka, state, batch_records=100, revocation_deadline_s=0.5)):
+        until(lambda: slow.batches)
+        with running(Echo(), worker_settings(kafka, state, slot="b")):
+            slow.seconds = 0.0
+            until(lambda: lag(kafka, "echo", "references") == 0)
+    assert Counter(map(int, values(kafka))) == Counter(range(300))
+
+
+def test_a_slot_is_used_once(kafka, state):
+    with running(Echo(), worker_settings(kafka, state)) as worker:
+        until(lambda: worker.runtime._ready()[0])
+        other = Running(Echo(), worker_settings(kafka, state))
+        other.thread.join(20)
+        assert isinstance(other.error, SlotTaken)
+        assert "REFLINK_SLOT" in str(other.error)
+
+
+def test_a_missing_topic_is_named(broker, state):
+    kafka = KafkaSettings(kafka_bootstrap_servers=broker.address, topic_prefix="nowhere.")
+    worker = Running(Echo(), worker_settings(kafka, state))
+    worker.thread.join(40)
+    assert isinstance(worker.error, WrongTopic)
+    assert "nowhere." in str(worker.error)
+    assert "reflink-worker topics" in str(worker.error)
+
+
+def test_a_broker_that_restarts_costs_time_and_nothing_else(broker, kafka, state):
+    send(kafka, "references", numbered(300))
+    stage = Echo(seconds=0.1)
+    with running(stage, worker_settings(kafka, state, batch_records=20)):
+        until(lambda: stage.batches)
+        broker.restart(kill=True)
+        send(kafka, "references", numbered(300, 300))
+        until(lambda: lag(kafka, "echo", "references") == 0, 120)
+    assert Counter(map(int, values(kafka))) == Counter(range(600))
+
+
+@pytest.mark.parametrize("kind", ["live", "ready"])
+def test_health(kafka, state, kind):
+    import urllib.request
+
+    settings = worker_settings(kafka, state, http_port=0)
+    with running(Echo(), settings) as worker:
+        until(lambda: worker.runtime.health_port is not None and worker.runtime._ready()[0])
+        with urllib.request.urlopen(f"http://127.0.0.1:{worker.runtime.health_port}/health/{kind}") as answer:
+            assert answer.status == 200

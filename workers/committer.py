@@ -1,0 +1,241 @@
+"""The commit thread: outputs and offsets of finished batches, in one Kafka transaction."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from kafka import ConsumerGroupMetadata, KafkaProducer, OffsetAndMetadata, TopicPartition
+from kafka.errors import (
+    FencedInstanceIdError,
+    IllegalGenerationError,
+    InvalidProducerEpochError,
+    KafkaError,
+    ProducerFencedError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+)
+
+from workers import metrics
+from workers.clients import REFUSALS, refused
+from workers.errors import Fenced, WorkerError
+from workers.flow import Batch, Flow
+from workers.poison import dead_letter
+from workers.settings import WorkerSettings
+from workers.stage import Message, Observed, Output, Place, Received
+from workers.topics import partition_of
+from workers.watchdog import Activity
+
+log = logging.getLogger(__name__)
+
+#: The group moved on while the transaction was open: not a fault, the records are read again by whoever has them now.
+_MOVED_ON: Final = (IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError, FencedInstanceIdError)
+_FENCED: Final = (ProducerFencedError, InvalidProducerEpochError)
+#: Batches finished meanwhile share a transaction, up to so many: a commit costs the same for one and for all.
+_SHARED: Final = 16
+_BACKOFF_S: Final = 0.5
+
+
+@dataclass
+class Finished:
+    """A handled batch on its way to commit. ``offsets`` is set once it is committed, and stays None when it is given up."""
+
+    batch: Batch
+    output: Output
+    poison: Sequence[tuple[Received, Exception]] = ()
+    offsets: Mapping[Place, int] | None = None
+    consumed: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.consumed.update(record.topic for record in self.batch.records)
+
+
+class Committer:
+    """Owns the transactional producer. ``run`` is the thread's body; whatever it raises ends the worker."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        worker: str,
+        flow: Flow,
+        partitions: Mapping[str, int],
+        make_producer: Callable[[], KafkaProducer],
+        group_metadata: Callable[[], ConsumerGroupMetadata],
+        activity: Activity,
+    ) -> None:
+        self.settings, self.worker, self.flow, self.activity = settings, worker, flow, activity
+        self.finished: queue.Queue[Finished | None] = queue.Queue(maxsize=2)
+        #: Next offset committed by this worker, by partition; what idle commits and lag start from.
+        self.positions: dict[Place, int] = {}
+        self._partitions = partitions
+        self._make_producer = make_producer
+        self._group_metadata = group_metadata
+        self._producer: KafkaProducer | None = None
+        self._partition = lru_cache(maxsize=8192)(partition_of)
+
+    def open(self) -> None:
+        """Takes over the slot's transactional id: what a crash left open is aborted. Raises WorkerError."""
+        with self.activity("opening the transactional producer"):
+            producer = self._make_producer()
+            try:
+                producer.init_transactions()
+            except REFUSALS as error:
+                raise refused(error, self.settings) from None
+            except _FENCED as error:
+                raise Fenced(self._fenced_by_another(error)) from None
+            self._producer = producer
+
+    def run(self) -> None:
+        """Commits until ``None`` comes through the queue."""
+        while (first := self.finished.get()) is not None:
+            group = [first]
+            ended = False
+            while len(group) < _SHARED and not ended:
+                try:
+                    more = self.finished.get_nowait()
+                except queue.Empty:
+                    break
+                ended = more is None
+                if more is not None:
+                    group.append(more)
+            self._commit(group)
+            if ended:
+                return
+
+    def close(self) -> None:
+        """Closes the producer; an open transaction is left for the next owner of the slot to abort."""
+        if self._producer is not None:
+            self._producer.close(timeout=2)
+
+    def _commit(self, group: list[Finished]) -> None:
+        current = [each for each in group if self.flow.current(each.batch)]
+        try:
+            if current:
+                self._transaction(current)
+        finally:
+            for each in group:
+                self.flow.done(each.batch)
+
+    def _transaction(self, group: list[Finished]) -> None:
+        if self._producer is None:
+            self.open()
+        assert self._producer is not None
+        positions: dict[Place, int] = {}
+        for each in group:
+            positions.update(each.batch.positions)
+        started = time.monotonic()
+        try:
+            with self.activity("committing a transaction"):
+                self._producer.begin_transaction()
+                sent = [
+                    (message, self._send(message))
+                    for each in group
+                    for message in (*each.output.messages, *self._dead_letters(each))
+                ]
+                self._producer.send_offsets_to_transaction(
+                    {
+                        TopicPartition(self.settings.topic(topic), partition): OffsetAndMetadata(offset, "", -1)
+                        for (topic, partition), offset in positions.items()
+                    },
+                    self._group_metadata(),
+                )
+                if not all(self.flow.current(each.batch) for each in group):
+                    raise RebalanceInProgressError("partitions were taken away while the transaction was open")
+                self._producer.commit_transaction()
+        except WorkerError:
+            raise
+        except _FENCED as error:
+            raise Fenced(self._fenced_by_another(error)) from None
+        except REFUSALS as error:
+            raise refused(error, self.settings) from None
+        except KafkaError as error:
+            self._give_up(error)
+            return
+        self.positions.update(positions)
+        offsets: dict[Place, int] = {}
+        for message, future in sent:
+            written = future.get(timeout=0)  # committed, so acknowledged: this cannot wait
+            offsets[message.topic, written.partition] = written.offset
+        for each in group:
+            each.offsets = offsets
+            self._observe(each)
+        metrics.TRANSACTIONS.labels("committed").inc()
+        metrics.STAGE_SECONDS.labels("commit").observe(time.monotonic() - started)
+
+    def _dead_letters(self, finished: Finished) -> list[Message]:
+        return [dead_letter(record, error, self.worker) for record, error in finished.poison]
+
+    def _send(self, message: Message) -> Any:
+        assert self._producer is not None
+        key = message.partition_key if message.partition_key is not None else message.key or b""
+        return self._producer.send(
+            self.settings.topic(message.topic),
+            value=message.value,
+            key=message.key,
+            headers=list(message.headers),
+            partition=self._partition(key, self._partitions[message.topic]),
+            timestamp_ms=message.timestamp,
+        )
+
+    def _give_up(self, error: KafkaError) -> None:
+        """Aborts; all that is uncommitted is read again. Broker faults come here and never make a dead letter."""
+        moved_on = isinstance(error, _MOVED_ON)
+        log.log(
+            logging.INFO if moved_on else logging.WARNING,
+            "transaction aborted",
+            extra={"reason": type(error).__name__, "detail": str(error)},
+        )
+        metrics.TRANSACTIONS.labels("aborted").inc()
+        # First, so that nothing more is computed from records that will be read again.
+        self.flow.discard()
+        assert self._producer is not None
+        try:
+            with self.activity("aborting a transaction"):
+                self._producer.abort_transaction()
+        except _FENCED as fenced:
+            raise Fenced(self._fenced_by_another(fenced)) from None
+        except (KafkaError, RuntimeError) as failure:
+            # The producer is past mending: a new one with the same id makes the broker abort what is open.
+            log.warning("producer replaced", extra={"reason": type(failure).__name__, "detail": str(failure)})
+            self._producer.close(timeout=1)
+            self._producer = None
+        if not moved_on:
+            time.sleep(_BACKOFF_S)
+
+    def _fenced_by_another(self, error: KafkaError) -> str:
+        return (
+            f"slot {self.settings.slot} of {self.worker} was taken over by another process, or its transaction outlived "
+            f"{self.settings.transaction_timeout_s:g} s ({type(error).__name__}): run one process per slot; this one ends"
+        )
+
+    def _observe(self, finished: Finished) -> None:
+        for topic, count in finished.consumed.items():
+            metrics.RECORDS_IN.labels(topic).inc(count)
+        out = Counter(message.topic for message in finished.output.messages)
+        for topic, count in out.items():
+            metrics.RECORDS_OUT.labels(topic).inc(count)
+        for _, error in finished.poison:
+            metrics.DEAD_LETTERS.labels(type(error).__name__).inc()
+        metrics.BATCH_RECORDS.observe(len(finished.batch.records))
+        observe(finished.output.observed)
+
+
+def observe(seen: Observed) -> None:
+    """Shows a committed batch to the metrics."""
+    now_ms = time.time() * 1000
+    for (method, reason), count in seen.outcomes.items():
+        metrics.OUTCOMES.labels(method, reason).inc(count)
+    for decision, count in seen.decisions.items():
+        metrics.LEDGER_DECISIONS.labels(decision).inc(count)
+    for method, score in seen.scores:
+        metrics.SCORES.labels(method).observe(score)
+    for arrived, live in seen.arrivals:
+        metrics.END_TO_END_SECONDS.labels("yes" if live else "no").observe(max(0.0, (now_ms - arrived) / 1000))
+    if seen.tokens:
+        metrics.BATCH_TOKENS.observe(seen.tokens)

