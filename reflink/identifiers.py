@@ -22,13 +22,16 @@ MAX_DOI: Final = 256
 MAX_SOURCE_ID: Final = 200
 
 # A registrant's prefix, a slash, and what is not white space. Spaces are forgiven where nothing else can be meant.
-_DOI: Final = re.compile(r"(?<!\d)(?<!\d\.)10\.\s?(\d{4,9}(?:\.\d{1,9})*)\s?(?:/|%2[Ff])\s?([^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+)")
+_DOI: Final = re.compile(
+    r"(?<!\d)(?<!\d\.)10\.\s?(\d{4,9}(?:\.\d{1,9})*)\s?(?:/|%2[Ff])\s?([^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+)"
+)
 # What publishers' software glues behind a DOI.
 _GLUED: Final = re.compile(
-    r"(?i)(?:\[?pub ?med|\(?pmc?id|[.;,|\]]pmc\d|https?:|www\.|doi:|[.;,]?epub(?=$|[ \d.])|[.;,]available|[.;,]accessed|\|)"
+    r"(?i)(?<=[^/])(?:\[?pub ?med|\(?pmc?id|[.;,|\]]pmc\d|https?:|www\.|doi:|[.;,]?epub(?=$|[ \d.])"
+    r"|[.;,]available|[.;,]accessed|\|)"
 )
 # "<" ends a DOI (it opens a tag), except in a SICI: 10.1002/(SICI)1097-0134(199901)34:1<1::AID-PROT1>3.0.CO;2-#
-_SICI: Final = re.compile(r"(?i)\(sici\)[^\s<>]+<[^\s<>]*>\d\.\d\.(?:co|tx);2-[\da-z#*]|[^\s<>]*<[^\s<>]*::[^\s<>]*>[^\s<>\"]*")
+_SICI: Final = re.compile(r"(?i)[^\s<>]+<[^\s<>]+>\d\.\d\.(?:co|tx);\d(?:-[\da-z#*])?|[^\s<>]*<[^\s<>]*::[^\s<>]*>[^\s<>\"]*")
 _TAIL: Final = ".,;:!?'\"*|`´‘’“”«»…·、。，；&=~_-‐–—/\\<>^$"
 _BRACKETS: Final = (("(", ")"), ("[", "]"), ("{", "}"))
 
@@ -36,7 +39,10 @@ _PMID: Final = re.compile(
     r"(?i)(?:(?<![a-z])pm-?id\s?(?:[:#.]\s?)*|pubmed(?:\s?id\s?:?|\s?:)\s?"
     r"|ncbi\.nlm\.nih\.gov/(?:entrez/)?pubmed/(?:\?term=)?|pubmed\.ncbi\.nlm\.nih\.gov/|(?<=info:)pmid/)0*([1-9]\d{0,7})(?!\d)"
 )
-_PMCID: Final = re.compile(r"(?i)(?:(?<![a-z])pmc-?id\s?:?\s?|ncbi\.nlm\.nih\.gov/(?:pmc/)?articles/)?(?<![a-bd-z])(?:pmc){1,2}\s?0*([1-9]\d{2,8})(?!\d)")
+_PMCID: Final = re.compile(
+    r"(?i)(?:(?<![a-z])pmc-?id\s?:?\s?|ncbi\.nlm\.nih\.gov/(?:pmc/)?articles/)?"
+    r"(?<![a-bd-z])(?:pmc){1,2}\s?0*([1-9]\d{2,8})(?!\d)"
+)
 _ARXIV: Final = re.compile(
     r"(?i)(?:arxiv\s?[:.]?\s?(?:preprint\s?)?(?:arxiv)?\s?[:.]?\s?|arxiv\.org/(?:abs|pdf|html)/)"
     r"(\d{4}\.\d{4,5}|[a-z]{2,8}(?:-[a-z]{2,3})?(?:\.[a-z]{2})?/\d{7})(?!\d)(?:v\d{1,2}(?!\d))?(?:\.pdf)?"
@@ -49,10 +55,23 @@ _URL: Final = re.compile(r"(?i)(?:\b(?:https?|ftp)\s?://|\bwww\.(?=[a-z\d]))[^\s
 REMOVED: Final = "\x01"
 # Names that announce an identifier and are nothing without it.
 _ANNOUNCED: Final = re.compile(
-    r"(?i)(?:(?:\bhttps?\s?://\s?)?\b(?:(?:dx\.)?doi\.org/|(?:digital object identifier|doi|pub ?med(?: central)?|pm-?c?id|medline|arxiv"
-    r"|pii)\b)[\s:=.]*)+$"
+    r"(?i)(?:(?:\bhttps?\s?://\s?)?\b(?:(?:dx\.)?doi\.org/"
+    r"|(?:digital object identifier|doi|pub ?med(?: central)?|pm-?c?id|medline|arxiv|pii)\b)[\s:=.]*)+$"
 )
-_LABELS: Final = ("doi", "doi.org/", "identifier", "pubmed", "central", "pmid", "pm-id", "pmcid", "pm-cid", "medline", "arxiv", "pii")
+_LABELS: Final = (
+    "doi",
+    "doi.org/",
+    "identifier",
+    "pubmed",
+    "central",
+    "pmid",
+    "pm-id",
+    "pmcid",
+    "pm-cid",
+    "medline",
+    "arxiv",
+    "pii",
+)
 _REMOVED: Final = re.compile(REMOVED)
 _EMPTY_BRACKETS: Final = re.compile(r"\(\s*\)|\[\s*\]|\{\s*\}|<\s*>")
 _SPACE_BEFORE: Final = re.compile(r"\s+(?=[,.;:)\]])")
@@ -84,7 +103,7 @@ def normalise_pmcid(text: str) -> str | None:
 
 
 def normalise_arxiv(text: str) -> str | None:
-    """``1706.03762`` or ``hep-th/9901001``: without version and subject class; from a bare or labelled id, an address or DOI."""
+    """``1706.03762`` or ``hep-th/9901001``, without version and subject class; from an id, an address or a DOI."""
     found = _BARE_ARXIV.fullmatch(text.strip()) or _ARXIV.search(text)
     if found:
         return _arxiv(found[1])
@@ -114,7 +133,8 @@ def strip(text: str) -> str:
         )
         if not spans:
             break
-        parts, last = [], 0
+        parts: list[str] = []
+        last = 0
         for start, end in spans:
             if start > last or not parts:
                 parts.append(_unannounced(text[last:start]))
@@ -223,9 +243,7 @@ def _doi_suffix(rest: str) -> str:
     while True:
         shorter = rest.rstrip(_TAIL)
         for opening, closing in _BRACKETS:
-            if shorter.endswith(closing) and shorter.count(closing) > shorter.count(opening):
-                shorter = shorter[:-1]
-            elif shorter.endswith(opening):
+            if (shorter.endswith(closing) and shorter.count(closing) > shorter.count(opening)) or shorter.endswith(opening):
                 shorter = shorter[:-1]
         if shorter == rest:
             return rest
@@ -275,9 +293,8 @@ def _safe(text: str) -> str:
     """Percent-encodes what a work's id must not hold."""
     if text.isascii() and text.isprintable() and " " not in text and "#" not in text:
         return text
-    return "".join(
-        quote(char, errors="surrogatepass") if char == "#" or char.isspace() or not char.isprintable() else char for char in text
-    )
+    unsafe = {char for char in text if char == "#" or char.isspace() or not char.isprintable()}
+    return "".join(quote(char, safe="", errors="surrogatepass") if char in unsafe else char for char in text)
 
 
 def _tidy(text: str) -> str:

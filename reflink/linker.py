@@ -128,6 +128,16 @@ def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, jud
     return links
 
 
+def propose(
+    references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy
+) -> list[tuple[str, ...]]:
+    """What the two stages propose for each reference, semantic first, each once; ids of single works, not yet canonical."""
+    semantic = _semantic_hits(references, catalog, encoder, policy)
+    texts = [_lexical_query(reference, policy) for reference in references]
+    lexical = _search(catalog.trigrams, texts, policy.candidates)
+    return [tuple(dict.fromkeys(id_ for id_, _ in [*a, *b])) for a, b in zip(semantic, lexical, strict=True)]
+
+
 class Linker:
     """Both steps over one catalog, in process.
 

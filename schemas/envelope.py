@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Self
 
+import orjson
+
 from reflink.entities import Entity
 from reflink.errors import BadRecord
 
@@ -22,13 +24,29 @@ class Event(Entity):
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
         """Reads and validates. Raises BadRecord: the first offending field, or a version newer than SCHEMA_VERSION."""
-        event = super().from_json(data)
+        try:
+            event = super().from_json(data)
+        except BadRecord:
+            # A newer contract may well be invalid by this one: say that, not which field.
+            refuse_newer(cls.__name__, data)
+            raise
         if event.schema_version > SCHEMA_VERSION:
-            raise BadRecord(
-                f"{cls.__name__}: schema_version {event.schema_version} is newer than {SCHEMA_VERSION}, the newest this "
-                "worker reads: upgrade the worker, then replay the dead letter"
-            )
+            refuse_newer(cls.__name__, data)
         return event
+
+
+def refuse_newer(what: str, data: bytes | str) -> None:
+    """Raises BadRecord when ``data`` says that it is of a newer contract than this code reads; anything else passes."""
+    try:
+        fields = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return
+    version = fields.get("schema_version") if isinstance(fields, dict) else None
+    if isinstance(version, int | float) and version > SCHEMA_VERSION:
+        raise BadRecord(
+            f"{what}: schema_version {version} is newer than {SCHEMA_VERSION}, the newest this worker reads: "
+            "upgrade the worker, then replay the dead letter"
+        )
 
 
 class PaperEvent(Event):

@@ -8,7 +8,7 @@ import orjson
 
 from reflink.entities import Entity, Link, Reference
 from reflink.errors import BadRecord
-from schemas.envelope import PaperEvent
+from schemas.envelope import PaperEvent, refuse_newer
 
 
 class ManifestEvent(PaperEvent):
@@ -50,5 +50,6 @@ def read_outcome_event(data: bytes) -> ManifestEvent | OutcomesEvent:
     kind = fields.get("kind") if isinstance(fields, dict) else None
     model = _KINDS.get(kind) if isinstance(kind, str) else None
     if model is None:
+        refuse_newer("outcomes event", data)
         raise BadRecord(f"outcomes event: kind: {kind!r} is none of {', '.join(_KINDS)}")
     return model.from_json(data)

@@ -14,7 +14,9 @@ from workers.local.broker import Broker, free_port
 from workers.settings import KafkaSettings
 
 # A test must not depend on what the one who runs it has set.
-for name in [name for name in os.environ if name.startswith("REFLINK_") and name not in ("REFLINK_SHARED_DATA", "REFLINK_CACHE")]:
+for name in [
+    name for name in os.environ if name.startswith("REFLINK_") and name not in ("REFLINK_SHARED_DATA", "REFLINK_CACHE")
+]:
     del os.environ[name]
 
 

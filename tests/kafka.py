@@ -70,7 +70,13 @@ def iterate(kafka: KafkaSettings, topic: str) -> Iterator[Received]:
                 for records in consumer.poll(timeout_ms=500).values():
                     for record in records:
                         yield Received(
-                            topic, record.partition, record.offset, record.key, record.value, tuple(record.headers), record.timestamp
+                            topic,
+                            record.partition,
+                            record.offset,
+                            record.key,
+                            record.value,
+                            tuple(record.headers),
+                            record.timestamp,
                         )
     finally:
         consumer.close()

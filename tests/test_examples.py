@@ -12,6 +12,7 @@ import pytest
 from reflink.catalog import Catalog
 from reflink.entities import Link, Paper, Work
 from reflink.errors import NotAPaper
+from reflink.identifiers import normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid
 from reflink.jats import parse
 from reflink.linker import Linker, Policy
 from reflink.semantic import Encoder
@@ -100,6 +101,9 @@ def test_works_are_named_once_and_by_their_identifiers() -> None:
     assert len(ids) == len(set(ids))
     assert all(work.title and work.authors and work.venue and work.year for work in works())
     assert all(work.ids.keys()[0] == work.id for work in works() if work.ids.keys())
+    normalise = {"doi": normalise_doi, "pmid": normalise_pmid, "pmcid": normalise_pmcid, "arxiv": normalise_arxiv}
+    given = [(kind, value) for work in works() for kind, value in work.ids.to_dict().items()]
+    assert [(kind, value) for kind, value in given if normalise[kind](value) != value] == []
 
 
 def test_targets_are_known_and_canonical() -> None:

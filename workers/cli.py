@@ -17,7 +17,7 @@ _EPILOG: Final = """\
 Every setting is an environment variable REFLINK_… or a line of the TOML file that REFLINK_CONFIG names;
 `reflink-worker settings` lists them. Workers log JSON lines to standard error and serve /metrics, /health/live
 and /health/ready. Exit codes: 0 drained, 1 failed, 2 bad settings or usage, 3 wrong topic, 4 slot taken, 5 fenced,
-6 flood of dead letters, 7 stalled, 8 refused by the broker.
+6 flood of dead letters, 7 stalled, 8 refused by the broker, 9 no broker answers.
 
 first steps:
   reflink-worker topics --partitions 6
@@ -42,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 141
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"reflink-worker: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ from kafka.errors import (
     UnsupportedVersionError,
 )
 
-from workers.errors import BrokerRefused
+from workers.errors import BrokerRefused, BrokerUnreachable
 from workers.settings import KafkaSettings, WorkerSettings
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def refused(error: KafkaError, settings: KafkaSettings) -> BrokerRefused:
 
 def group_consumer(settings: WorkerSettings, group: str) -> KafkaConsumer:
     """A member of a worker's group: reads committed records, commits nothing by itself, rebalances cooperatively."""
-    return _connect(
+    return connect(
         settings,
         KafkaConsumer,
         group_id=settings.topic(group),
@@ -59,7 +59,7 @@ def group_consumer(settings: WorkerSettings, group: str) -> KafkaConsumer:
 
 def plain_consumer(settings: KafkaSettings, **more: Any) -> KafkaConsumer:
     """A reader outside any group, of partitions assigned by hand, that sees committed records only."""
-    return _connect(
+    return connect(
         settings,
         KafkaConsumer,
         isolation_level="read_committed",
@@ -74,7 +74,7 @@ def plain_consumer(settings: KafkaSettings, **more: Any) -> KafkaConsumer:
 
 def transactional_producer(settings: WorkerSettings, name: str) -> KafkaProducer:
     """The producer of a slot: its transactional id is the slot's, so a restart takes over at once what a crash left open."""
-    return _connect(
+    return connect(
         settings,
         KafkaProducer,
         client_id=f"{settings.topic(name)}-{settings.slot}",
@@ -86,13 +86,13 @@ def transactional_producer(settings: WorkerSettings, name: str) -> KafkaProducer
         batch_size=500_000,
         max_request_size=MAX_REQUEST_BYTES,
         allow_auto_create_topics=False,
-        max_block_ms=int(settings.call_deadline_s * 1000),
+        max_block_ms=int(settings.call_deadline_s * 1000 / 2),  # before the watchdog
     )
 
 
 def plain_producer(settings: KafkaSettings) -> KafkaProducer:
     """An idempotent producer for tools: every record once and in order, no transaction."""
-    return _connect(
+    return connect(
         settings,
         KafkaProducer,
         acks="all",
@@ -114,13 +114,14 @@ def end_of(settings: KafkaSettings, topic: str, partition: int = 0) -> int:
         consumer.close()
 
 
-def _connect(settings: KafkaSettings, client: Any, **config: Any) -> Any:
+def connect(settings: KafkaSettings, client: Any, **config: Any) -> Any:
+    """Any of kafka-python's clients, connected. Raises BrokerRefused, also when no broker answers."""
     try:
         return client(**settings.kafka_client(), reconnect_backoff_max_ms=_RECONNECT_MS, **config)
     except REFUSALS as error:
         raise refused(error, settings) from None
     except (KafkaError, OSError) as error:
-        raise BrokerRefused(
+        raise BrokerUnreachable(
             f"no broker answers at {settings.kafka_bootstrap_servers} ({settings.kafka_security_protocol}): "
             f"{type(error).__name__}: {error}; check REFLINK_KAFKA_BOOTSTRAP_SERVERS"
         ) from None

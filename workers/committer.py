@@ -24,7 +24,7 @@ from kafka.errors import (
 
 from workers import metrics
 from workers.clients import REFUSALS, refused
-from workers.errors import Fenced, WorkerError
+from workers.errors import BrokerUnreachable, Fenced, WorkerError
 from workers.flow import Batch, Flow
 from workers.poison import dead_letter
 from workers.settings import WorkerSettings
@@ -123,8 +123,6 @@ class Committer:
                 self.flow.done(each.batch)
 
     def _transaction(self, group: list[Finished]) -> None:
-        if self._producer is None:
-            self.open()
         assert self._producer is not None
         positions: dict[Place, int] = {}
         for each in group:
@@ -203,10 +201,21 @@ class Committer:
         except (KafkaError, RuntimeError) as failure:
             # The producer is past mending: a new one with the same id makes the broker abort what is open.
             log.warning("producer replaced", extra={"reason": type(failure).__name__, "detail": str(failure)})
-            self._producer.close(timeout=1)
-            self._producer = None
+            self._replace()
         if not moved_on:
             time.sleep(_BACKOFF_S)
+
+    def _replace(self) -> None:
+        """At once, not with the next batch: until the open transaction has ended, the offsets to read from are not known."""
+        assert self._producer is not None
+        self._producer.close(timeout=1)
+        self._producer = None
+        while self._producer is None and not self.flow.closed():
+            try:
+                self.open()
+            except (BrokerUnreachable, KafkaError) as error:
+                log.warning("no new producer yet", extra={"reason": type(error).__name__, "detail": str(error)})
+                time.sleep(_BACKOFF_S)
 
     def _fenced_by_another(self, error: KafkaError) -> str:
         return (

@@ -49,6 +49,12 @@ class Stalled(WorkerError):
     exit_code = 7
 
 
+class BrokerUnreachable(WorkerError):
+    """No broker answers at the addresses given."""
+
+    exit_code = 9
+
+
 class BrokerRefused(WorkerError):
     """The broker refuses what no retry can mend: credentials, authorisation, or a version too old."""
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -51,15 +50,15 @@ class Batch:
 class Flow:
     """The queue and the batches in flight. All methods may be called from any thread."""
 
-    def __init__(self, policy: BatchPolicy, *, queue_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, policy: BatchPolicy, *, queue_bytes: int) -> None:
         self.policy = policy
         self.queue_bytes = queue_bytes
-        self._clock = clock
         self._changed = threading.Condition()
         self._epoch = 0
-        # Ours, and the number of the assignment by which it became so.
-        self._owned: dict[Place, int] = {}
-        self._assignments = itertools.count()
+        self._owned: set[Place] = set()
+        # How many departures there were, and which of them was a partition's last.
+        self._departures = 0
+        self._left: dict[Place, int] = {}
         self._queue: deque[Received] = deque()
         self._queued_bytes = 0
         self._in_flight: dict[int, Batch] = {}
@@ -71,13 +70,18 @@ class Flow:
 
     # What polling does
 
-    def owned(self) -> Mapping[Place, int]:
-        """Our partitions. Take it before polling and hand it to ``offer``."""
+    def owned(self) -> frozenset[Place]:
+        """Our partitions."""
         with self._changed:
-            return dict(self._owned)
+            return frozenset(self._owned)
 
-    def offer(self, records: Iterable[Received], owned_before: Mapping[Place, int]) -> None:
-        """Queues what a poll returned.
+    def departures(self) -> int:
+        """How often partitions have left so far. Ask before calling the consumer, and hand it to what is told the result."""
+        with self._changed:
+            return self._departures
+
+    def offer(self, records: Iterable[Received], departures: int) -> None:
+        """Queues what a poll returned; ``departures`` is from before it.
 
         A partition that left and came back while the poll was under way may have yielded records from before: those are
         dropped and the partition is sought back.
@@ -85,10 +89,9 @@ class Flow:
         with self._changed:
             for record in records:
                 place = (record.topic, record.partition)
-                assignment = self._owned.get(place)
-                if assignment is None or place in self._seek_back:
+                if place not in self._owned or place in self._seek_back:
                     continue
-                if owned_before.get(place, assignment) != assignment:
+                if self._left.get(place, 0) > departures:
                     self._seek_back.add(place)
                     continue
                 self._queue.append(record)
@@ -115,10 +118,16 @@ class Flow:
         with self._changed:
             return self._seek_back - self._places_in_flight()
 
-    def sought_back(self, place: Place) -> None:
-        """The consumer stands at the committed offset of this partition: its records are welcome again."""
+    def sought_back(self, place: Place, departures: int) -> None:
+        """The consumer stands at the committed offset of this partition: its records are welcome again.
+
+        Unless it left and came back since ``departures``: then that offset may be from before, and it is sought back anew.
+        """
         with self._changed:
-            self._seek_back.discard(place)
+            if self._left.get(place, 0) <= departures:
+                self._seek_back.discard(place)
+            elif place in self._owned:
+                self._seek_back.add(place)
 
     # What a rebalance does
 
@@ -126,8 +135,7 @@ class Flow:
         """These are ours now."""
         with self._changed:
             places = tuple(places)
-            number = next(self._assignments)
-            self._owned.update((place, number) for place in places)
+            self._owned.update(places)
             self._news.append(("assigned", places))
             self._changed.notify_all()
 
@@ -138,8 +146,7 @@ class Flow:
         """
         leaving = set(places)
         with self._changed:
-            for place in leaving:
-                self._owned.pop(place, None)
+            self._leave(leaving)
             self._drop(leaving)
             in_time = self._changed.wait_for(lambda: not leaving & self._places_in_flight(), deadline_s)
             if not in_time:
@@ -152,8 +159,7 @@ class Flow:
         """Partitions are another's already: what is in flight can no longer be committed."""
         with self._changed:
             leaving = tuple(places)
-            for place in leaving:
-                self._owned.pop(place, None)
+            self._leave(leaving)
             self._discard()
             self._news.append(("released", leaving))
             self._changed.notify_all()
@@ -182,7 +188,9 @@ class Flow:
             if self._closed or self._news:
                 return None
             if loaded and self._loaded:
-                self._changed.wait_for(lambda: self._closed or self._budget_reached(), self.policy.linger_s)
+                self._changed.wait_for(lambda: self._closed or self._news or self._budget_reached(), self.policy.linger_s)
+                if self._closed or self._news:
+                    return None
             self._loaded = loaded
             records: list[Received] = []
             size = 0
@@ -229,6 +237,11 @@ class Flow:
             self._closed = True
             self._changed.notify_all()
 
+    def closed(self) -> bool:
+        """Whether the worker is ending."""
+        with self._changed:
+            return self._closed
+
     def abandon(self) -> None:
         """The worker ends: nothing in flight will be committed, so nobody need wait for it."""
         with self._changed:
@@ -238,6 +251,11 @@ class Flow:
             self._changed.notify_all()
 
     # Under the lock
+
+    def _leave(self, places: Iterable[Place]) -> None:
+        self._departures += 1
+        self._owned.difference_update(places)
+        self._left.update((place, self._departures) for place in places)
 
     def _places_in_flight(self) -> set[Place]:
         return {place for batch in self._in_flight.values() for place in batch.positions}

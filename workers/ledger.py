@@ -23,7 +23,6 @@ from workers.topics import TOPICS, TopicAdmin, short_hash
 
 log = logging.getLogger(__name__)
 
-_GIGABYTE: Final = 2**30
 #: A row as it will be: (partition, table, key).
 Row = tuple[int, Table, str]
 #: What must differ for an outcome to be published anew.
@@ -66,7 +65,8 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
     """
 
     name = "ledger"
-    inputs = ("outcomes", "catalog")
+    inputs = ("outcomes",)
+    background_inputs = ("catalog",)
     uses = ("links", "manifests")
     sequential = True
 
@@ -114,9 +114,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         # Half the time that tombstones are kept: what was deleted since is still told.
         stale_after_s = int(TOPICS["links"].config["delete.retention.ms"]) / 2000
         for partition in partitions:
-            self.stores[partition] = PartitionStore(
-                self.folder / str(partition), map_bytes=self.settings.store_map_gb * _GIGABYTE, stale_after_s=stale_after_s
-            )
+            self.stores[partition] = PartitionStore(self.folder / str(partition), stale_after_s=stale_after_s)
         roll_forward({partition: self.stores[partition] for partition in partitions}, self.settings)
 
     def released(self, places: Sequence[Place]) -> None:

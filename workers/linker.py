@@ -98,7 +98,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
 
     def follow(self, seconds: float) -> bool:
         """Encodes and adds new works."""
-        if self.encoder.device == "cuda":
+        if str(self.encoder.device).startswith("cuda"):
             import torch
 
             metrics.GPU_MEMORY_BYTES.set(torch.cuda.memory_allocated())

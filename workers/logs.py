@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from datetime import UTC, datetime
@@ -32,7 +33,11 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
-        return orjson.dumps(fields, default=str).decode()
+        try:
+            return orjson.dumps(fields, default=str).decode()
+        except TypeError:
+            # What orjson refuses (lone surrogates, keys that are no text, integers above 64 bits) must not cost the line.
+            return json.dumps({key: str(value) for key, value in fields.items()})
 
 
 def set_up(level: str, **constant: Any) -> None:

@@ -18,7 +18,7 @@ RECORDS_OUT = Counter("reflink_records_out_total", "Records produced and committ
 # How full the micro-batches are; tokens are those of the encoder and only the linker has them.
 BATCH_RECORDS = Histogram("reflink_batch_records", "Records in one batch.", buckets=_SIZES)
 BATCH_TOKENS = Histogram("reflink_batch_tokens", "Encoder tokens in one batch, padding not counted.", buckets=_SIZES)
-# Where the time goes: waiting (for records), decode, follow (the catalog), handle, commit.
+# Where the time goes: wait (for records), follow (the catalog), handle (decoding included), commit.
 STAGE_SECONDS = Histogram("reflink_stage_seconds", "Seconds spent in one step of one batch.", ["step"], buckets=_FINE_SECONDS)
 # The promise to users: from the paper's arrival on its topic to the outcome's commit by this worker.
 END_TO_END_SECONDS = Histogram(

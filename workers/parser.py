@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import zstandard
 
@@ -140,10 +140,26 @@ def offered(version: PaperVersion) -> list[Message]:
     return [Message("catalog", key, CatalogEvent(schema_version=SCHEMA_VERSION, work=version.paper.work()).to_json())]
 
 
-_READERS: Final[dict[str, Callable[[io.BytesIO], Any]]] = {
-    "gzip": lambda data: gzip.GzipFile(fileobj=data),
-    "zstd": lambda data: zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True),
-}
+def _gunzip(data: bytes, limit: int) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as reader:
+        return reader.read(limit + 1)
+
+
+def _unzstd(data: bytes, limit: int) -> bytes:
+    with zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True) as reader:
+        read: bytes = reader.read(limit + 1)
+    # The reader takes a value that was cut off for a shorter one; only frame by frame can it be told.
+    rest = data if len(read) <= limit else b""
+    while rest:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        frame.decompress(rest)
+        if not frame.eof:
+            raise EOFError("it ends before its last frame does")
+        rest = frame.unused_data
+    return read
+
+
+_READERS: Final[dict[str, Callable[[bytes, int], bytes]]] = {"gzip": _gunzip, "zstd": _unzstd}
 
 
 def decompress(data: bytes, encoding: str, limit: int) -> bytes:
@@ -152,8 +168,7 @@ def decompress(data: bytes, encoding: str, limit: int) -> bytes:
         if encoding not in _READERS:
             raise BadRecord(f"header {ENCODING_HEADER}: {encoding!r} is none of identity, {', '.join(_READERS)}")
         try:
-            with _READERS[encoding](io.BytesIO(data)) as reader:
-                data = reader.read(limit + 1)
+            data = _READERS[encoding](data, limit)
         except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             raise BadRecord(f"header {ENCODING_HEADER} says {encoding} and the value is not: {error}") from None
     if len(data) > limit:

@@ -83,7 +83,7 @@ def dead_letter(record: Received, error: Exception, worker: str) -> Message:
     """The record as received, with what was wrong and where it came from in its headers."""
     if not isinstance(error, ReflinkError):
         log.error("unexpected error", extra={"record": record.place}, exc_info=error)
-    attempt = int(record.header(ATTEMPT) or 0) + 1
+    attempt = _attempts(record) + 1
     notes = {
         EXCEPTION: type(error).__name__,
         MESSAGE: str(error) or type(error).__name__,
@@ -98,6 +98,12 @@ def dead_letter(record: Received, error: Exception, worker: str) -> Message:
     # A record without key and value is one that no producer could write.
     key = record.key if record.key is not None or record.value is not None else b""
     return Message("dead-letters", key, record.value, headers + added, timestamp=record.timestamp)
+
+
+def _attempts(record: Received) -> int:
+    """How often it was a dead letter already. Anybody may write the header, so it may say anything."""
+    said = record.header(ATTEMPT) or ""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0
 
 
 class FloodGuard:

@@ -134,7 +134,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
 
     def _seek_back(self) -> None:
         for place in self.flow.to_seek_back():
-            partition = self._partition(place)
+            partition, departures = self._partition(place), self.flow.departures()
             try:
                 offset = self.consumer.committed(partition, timeout_ms=_CALL_MS)
                 if offset is None:
@@ -143,7 +143,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                     self.consumer.seek(partition, offset)
             except (IllegalStateError, AssertionError):
                 continue  # it left just now; the listener says so to the flow
-            self.flow.sought_back(place)
+            self.flow.sought_back(place, departures)
             log.info("reading again", extra={"partition": place, "from_offset": offset})
 
     def _pause_or_resume(self) -> None:
@@ -160,7 +160,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             (self.consumer.pause if self._lagging or self.flow.waiting() else self.consumer.resume)(*background)
 
     def _fetch(self) -> None:
-        owned = self.flow.owned()
+        departures = self.flow.departures()
         polled = self.consumer.poll(timeout_ms=_PAUSED_POLL_MS if self._paused else _POLL_MS)
         if not polled:
             return
@@ -179,7 +179,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                 for records in polled.values()
                 for record in records
             ),
-            owned,
+            departures,
         )
 
     def _commit_position(self) -> None:

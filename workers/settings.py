@@ -59,7 +59,9 @@ class KafkaSettings(BaseSettings):
         if self.kafka_security_protocol.startswith("SASL"):
             for field in ("kafka_sasl_mechanism", "kafka_sasl_username", "kafka_sasl_password"):
                 if getattr(self, field) is None:
-                    raise ValueError(f"{field} is needed with kafka_security_protocol={self.kafka_security_protocol}")
+                    raise ValueError(
+                        f"REFLINK_{field.upper()} is needed with REFLINK_KAFKA_SECURITY_PROTOCOL={self.kafka_security_protocol}"
+                    )
         return self
 
     @classmethod
@@ -76,7 +78,10 @@ class KafkaSettings(BaseSettings):
         if file := os.environ.get("REFLINK_CONFIG"):
             if not Path(file).is_file():
                 raise BadSettings(f"REFLINK_CONFIG: {file} is not a file")
-            sources.append(TomlConfigSettingsSource(settings_cls, Path(file)))
+            try:
+                sources.append(TomlConfigSettingsSource(settings_cls, Path(file)))
+            except (OSError, ValueError) as error:  # no TOML, no UTF-8, no permission
+                raise BadSettings(f"REFLINK_CONFIG: {file} cannot be read: {_without_content(error)}") from None
         return tuple(sources)
 
     def topic(self, name: str) -> str:
@@ -151,8 +156,8 @@ class WorkerSettings(KafkaSettings):
     def _deadlines_fit(self) -> Self:
         if self.revocation_deadline_s > self.session_timeout_s / 2:
             raise ValueError(
-                f"revocation_deadline_s ({self.revocation_deadline_s:g}) must be at most half of session_timeout_s "
-                f"({self.session_timeout_s:g}): no heartbeat is sent meanwhile"
+                f"REFLINK_REVOCATION_DEADLINE_S ({self.revocation_deadline_s:g}) must be at most half of "
+                f"REFLINK_SESSION_TIMEOUT_S ({self.session_timeout_s:g}): no heartbeat is sent meanwhile"
             )
         return self
 
@@ -203,9 +208,12 @@ class FallbackSettings(CatalogSettings):
 
 
 class LedgerSettings(CatalogSettings):
-    """Outcomes to links."""
+    """Outcomes to links. Its store is in ``state_dir``."""
 
-    store_map_gb: Count = Field(64, description="Address space of one partition's store, the most it can grow to (sparse).")
+
+def _without_content(error: Exception) -> str:
+    # A decoding error quotes the file, which may hold a password.
+    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 S = TypeVar("S", bound=KafkaSettings)

@@ -1,7 +1,8 @@
-"""The ledger's memory on disk: one LMDB per partition, a cache of that partition of ``links`` and ``manifests``.
+"""The ledger's memory on disk: one RocksDB per partition, a cache of that partition of ``links`` and ``manifests``.
 
-It is written after the commit and never before, so it is behind at worst, and ``links`` and ``manifests`` bring it up again.
-LMDB was chosen by measurement (benchmarks/store.py).
+It is written after the commit and never before, so it is behind at worst, and the topics bring it up again. Writes are not synced:
+a killed process loses nothing, a power cut the last ones, and the offset goes with the rows it belongs to.
+RocksDB was chosen by measurement (benchmarks/store.py).
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-import lmdb
+from rocksdict import Options, Rdict, WriteBatch, WriteOptions
 
 Table = Literal["links", "manifests"]
 TABLES: Final[tuple[Table, ...]] = ("links", "manifests")
-_META: Final = b"meta"
-_WRITTEN: Final = b"written"
-#: LMDB's keys are at most 511 bytes; an id longer than this is stored under its start and a hash.
-_LONGEST_KEY: Final = 500
+#: First byte of the keys of each table, and of what the store knows about itself.
+_PREFIX: Final[dict[str, bytes]] = {"links": b"l", "manifests": b"m"}
+_NEXT_OFFSET: Final = b"o"
+_WRITTEN: Final = b"w"
+#: A worker has a store per partition, so each is modest.
+_WRITE_BUFFER_BYTES: Final = 16 * 2**20
 
 
 class PartitionStore:
@@ -28,74 +31,60 @@ class PartitionStore:
     ``next_offset`` of each table is the first offset of its topic not in it yet.
     """
 
-    def __init__(self, folder: Path, *, map_bytes: int, stale_after_s: float) -> None:
+    def __init__(self, folder: Path, *, stale_after_s: float) -> None:
         """Opens, or begins anew when it was last written before ``stale_after_s``: tombstones since then may be gone."""
         self.folder = folder
-        self._map_bytes = map_bytes
         self._open()
-        written = self._meta(_WRITTEN)
+        written = int(self._db.get(_WRITTEN) or 0)
         if written and time.time() - written / 1000 > stale_after_s:
             self.wipe()
 
     def _open(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        # metasync off: after a power cut the last transactions may be missing, never half there; links has them.
-        self._env = lmdb.open(str(self.folder), map_size=self._map_bytes, max_dbs=3, metasync=False)
-        self._tables = {table: self._env.open_db(table.encode()) for table in TABLES}
-        self._metadata = self._env.open_db(_META)
+        options = Options(raw_mode=True)
+        options.create_if_missing(True)
+        options.set_write_buffer_size(_WRITE_BUFFER_BYTES)
+        options.set_keep_log_file_num(2)
+        self._db = Rdict(str(self.folder), options)
+        self._unsynced = WriteOptions()
 
     def wipe(self) -> None:
         """Forgets everything; the topics have it."""
-        self._env.close()
+        self._db.close()
         shutil.rmtree(self.folder)
         self._open()
 
     def get(self, table: Table, key: str) -> bytes | None:
         """What was last published under the key."""
-        with self._env.begin(db=self._tables[table]) as transaction:
-            found: bytes | None = transaction.get(_stored(key))
-            return found
+        found: bytes | None = self._db.get(_PREFIX[table] + key.encode())
+        return found
 
     def write(self, rows: Iterable[tuple[Table, str, bytes | None]], next_offsets: Mapping[Table, int]) -> None:
-        """Puts or (None) deletes rows and moves on, in one transaction on disk."""
-        with self._env.begin(write=True) as transaction:
-            for table, key, value in rows:
-                if value is None:
-                    transaction.delete(_stored(key), db=self._tables[table])
-                else:
-                    transaction.put(_stored(key), value, db=self._tables[table])
-            for table, offset in next_offsets.items():
-                transaction.put(table.encode(), b"%d" % offset, db=self._metadata)
-            transaction.put(_WRITTEN, b"%d" % int(time.time() * 1000), db=self._metadata)
+        """Puts or (None) deletes rows and moves on, all or nothing."""
+        batch = WriteBatch(raw_mode=True)
+        for table, key, value in rows:
+            stored = _PREFIX[table] + key.encode()
+            if value is None:
+                batch.delete(stored)
+            else:
+                batch.put(stored, value)
+        for table, offset in next_offsets.items():
+            batch.put(_NEXT_OFFSET + _PREFIX[table], b"%d" % offset)
+        batch.put(_WRITTEN, b"%d" % int(time.time() * 1000))
+        self._db.write(batch, self._unsynced)
 
     def next_offset(self, table: Table) -> int:
         """Where rolling forward begins."""
-        return self._meta(table.encode())
+        return int(self._db.get(_NEXT_OFFSET + _PREFIX[table]) or 0)
 
-    def count(self, table: Table) -> int:
-        """Rows."""
-        with self._env.begin() as transaction:
-            return int(transaction.stat(self._tables[table])["entries"])
-
-    def rows(self, table: Table) -> Iterator[bytes]:
-        """All values, in order of key."""
-        with self._env.begin(db=self._tables[table]) as transaction:
-            for _, value in transaction.cursor():
-                yield value
+    def rows(self, table: Table) -> Iterator[tuple[str, bytes]]:
+        """All keys and values, in order of key."""
+        prefix = _PREFIX[table]
+        for key, value in self._db.items(from_key=prefix):
+            if not key.startswith(prefix):
+                return
+            yield key[len(prefix) :].decode(), value
 
     def close(self) -> None:
         """Closes the files."""
-        self._env.close()
-
-    def _meta(self, key: bytes) -> int:
-        with self._env.begin(db=self._metadata) as transaction:
-            return int(transaction.get(key) or 0)
-
-
-def _stored(key: str) -> bytes:
-    data = key.encode()
-    if len(data) <= _LONGEST_KEY:
-        return data
-    import hashlib
-
-    return data[: _LONGEST_KEY - 32] + hashlib.blake2b(data, digest_size=32).digest()
+        self._db.close()

@@ -12,6 +12,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
+from workers.clients import connect
 from workers.errors import WrongTopic
 from workers.settings import KafkaSettings
 
@@ -92,7 +93,7 @@ class TopicAdmin:
 
     def __init__(self, settings: KafkaSettings) -> None:
         self.settings = settings
-        self.admin = KafkaAdminClient(**settings.kafka_client())
+        self.admin = connect(settings, KafkaAdminClient)
 
     def cluster_id(self) -> str:
         """The broker's cluster, which snapshots name."""

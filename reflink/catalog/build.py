@@ -12,7 +12,7 @@ from typing import Final
 
 from reflink.catalog import snapshot
 from reflink.catalog.catalog import Catalog
-from reflink.catalog.encoding import NamedEncoder, VectorCache, encode_chunks
+from reflink.catalog.encoding import CachedEncoder, NamedEncoder, VectorCache, encode_chunks
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.reading import read_works
 from reflink.catalog.snapshot import Manifest
@@ -57,7 +57,8 @@ def build(
     snapshot.refuse_foreign(out)
     partial = out.absolute().with_name(f"{out.absolute().name}.partial")
     with _alone(partial):
-        vector_cache = None if cache is None or encoder is None else VectorCache(cache, encoder, mode)
+        if encoder is not None and cache is not None:
+            encoder = CachedEncoder(encoder, VectorCache(cache, encoder, mode))
         lines, bad = _read(source, partial / "works", on_bad, progress)
         works = MappedWorks.open(partial / "works")
         catalog = Catalog.empty(
@@ -73,7 +74,7 @@ def build(
             def encoded(done: int) -> None:
                 progress("encoding", done, total)
 
-            for ids, vectors in encode_chunks(works, encoder, mode, folder, cache=vector_cache, progress=encoded):
+            for ids, vectors in encode_chunks(works, encoder, mode, folder, progress=encoded):
                 catalog.vectors.add(ids, vectors)
         if catalog.trigrams is not None and lexical_mode is not None:
             for start in range(0, len(works), _BLOCK):

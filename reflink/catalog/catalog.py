@@ -183,6 +183,7 @@ class Catalog:
     ) -> Manifest:
         """Writes a snapshot of the present state, base and growth as one, in place of the snapshot that is there.
 
+        An index that was left out when opening is left out.
         ``cluster``, ``topic`` and ``offset`` say where to go on from (the last defaults to ``self.offset``). Raises
         SnapshotError when ``folder`` holds something else, and OSError when the disk does not take it.
         """

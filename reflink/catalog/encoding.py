@@ -19,8 +19,8 @@ from reflink.catalog.mapped import MappedWorks
 from reflink.errors import SnapshotError
 from reflink.text import Mode, work_text
 
-#: Texts per chunk: what a killed build loses at most, about ten seconds of two CPU cores.
-CHUNK: Final = 4096
+#: Texts per chunk: what a killed build loses at most, some seconds of two CPU cores.
+CHUNK: Final = 2048
 
 
 class NamedEncoder(TextEncoder, Protocol):
@@ -72,13 +72,28 @@ class VectorCache:
         return None
 
 
+class CachedEncoder:
+    """An encoder that asks a cache first. For builds, and for workers that follow a catalog."""
+
+    def __init__(self, encoder: NamedEncoder, cache: VectorCache) -> None:
+        self.name, self.precision, self.dim = encoder.name, encoder.precision, encoder.dim
+        self._encoder, self._cache = encoder, cache
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised [n, dim]; what comes from the cache is as exact as fp16."""
+        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        known, vectors[known] = self._cache.get(texts)
+        if missing := sorted(set(range(len(texts))) - set(known)):
+            vectors[missing] = self._encoder.encode([texts[position] for position in missing])
+        return vectors
+
+
 def encode_chunks(
     works: MappedWorks,
     encoder: NamedEncoder,
     mode: Mode,
     folder: Path,
     *,
-    cache: VectorCache | None = None,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Iterator[tuple[list[str], NDArray[np.float32]]]:
     """Ids and vectors [m, dim] of the works, chunk by chunk, by row; ``progress`` is told how many works are done.
@@ -94,7 +109,7 @@ def encode_chunks(
         if path.exists():
             vectors = np.load(path, allow_pickle=False)
         else:
-            vectors = _encode(texts, encoder, cache)
+            vectors = encoder.encode(texts)
             # Under its own name only once complete; float32, so that the index alone rounds.
             with (partial := path.with_suffix(f".{os.getpid()}")).open("wb") as file:
                 np.save(file, vectors, allow_pickle=False)
@@ -107,15 +122,3 @@ def chunk_name(model: str, precision: str, mode: Mode, texts: Sequence[str]) -> 
     """The file of a chunk; texts are normalised, so none holds the separator."""
     content = "\0".join((model, precision, mode, *texts))
     return f"{blake2b(content.encode(), digest_size=16).hexdigest()}.npy"
-
-
-def _encode(texts: Sequence[str], encoder: NamedEncoder, cache: VectorCache | None) -> NDArray[np.float32]:
-    vectors = np.empty((len(texts), encoder.dim), dtype=np.float32)
-    missing = set(range(len(texts)))
-    if cache is not None:
-        known, vectors[known] = cache.get(texts)
-        missing -= set(known)
-    if missing:
-        rest = sorted(missing)
-        vectors[rest] = encoder.encode([texts[position] for position in rest])
-    return vectors

@@ -27,9 +27,6 @@ class HashTable:
     def __init__(self, hashes: NDArray[np.uint64], rows: NDArray[np.uint32]) -> None:
         self.hashes, self.rows = hashes, rows
 
-    def __len__(self) -> int:
-        return len(self.hashes)
-
     def candidates(self, key: str) -> list[int]:
         """The rows that have a key with this key's hash."""
         # An uint64 scalar: a Python int would make numpy convert the whole array first.

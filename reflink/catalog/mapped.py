@@ -8,7 +8,6 @@ from __future__ import annotations
 import mmap
 import os
 from array import array
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -71,22 +70,18 @@ class MappedWorks:
         start = to_json({"id": work_id})[:-1]
         return next((row for row in self.keys.candidates(work_id) if self.line(row).startswith(start)), None)
 
-    def bearers(self, key: str) -> list[int]:
-        """The rows whose id or one of whose identifiers is ``key``."""
-        return [row for row in self.keys.candidates(key) if key in keys_of(self.work(row))]
+    def bearers(self, key: str) -> dict[int, Work]:
+        """The works, by row, whose id or one of whose identifiers is ``key``."""
+        return {row: work for row in self.keys.candidates(key) if key in keys_of(work := self.work(row))}
 
     def component(self, row: int) -> set[int]:
         """All rows that are one work with ``row``, itself included."""
         found, waiting = {row}, [row]
         while waiting:
             for key in keys_of(self.work(waiting.pop())):
-                waiting += (new := set(self.bearers(key)) - found)
+                waiting += (new := self.bearers(key).keys() - found)
                 found |= new
         return found
-
-    def works(self) -> Iterator[Work]:
-        """All works, by row."""
-        return map(self.work, range(len(self)))
 
 
 class WorksWriter:

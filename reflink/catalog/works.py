@@ -49,8 +49,7 @@ class Works:
         """Ids of the works whose id or one of whose identifiers (``kind:value``) is ``key``."""
         found = set(self._bearers.get(key, ()))
         if self._base is not None:
-            rows = self._base.bearers(key)
-            found |= {self._base.work(row).id for row in rows if row not in self._hidden}
+            found |= {work.id for row, work in self._base.bearers(key).items() if row not in self._hidden}
         return found
 
     def canonical(self, work_id: str) -> str:
@@ -111,10 +110,10 @@ class Works:
                 self._drop(work_id)
             if self._base is None:
                 continue
-            for row in self._base.bearers(key):
+            for row, work in self._base.bearers(key).items():
                 if row not in self._touched:
                     self._touched |= self._base.component(row)
-                self._drop(self._base.work(row).id)
+                self._drop(work.id)
 
     def _drop(self, work_id: str) -> None:
         for member in self._components.get(work_id, ()):

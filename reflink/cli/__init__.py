@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from typing import Final, Protocol, cast
 from reflink.errors import ReflinkError
 
 #: The modules of the commands, in the order of ``--help``.
-COMMANDS: Final = ("parse", "link", "catalog", "explain")
+COMMANDS: Final = ("parse", "link", "catalog", "explain", "evaluate")
 
 OK: Final = 0
 SOME_FAILED: Final = 1
@@ -61,6 +62,9 @@ exit codes: 0 done, 1 some inputs failed (each is named on stderr), 2 wrong usag
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code. Expected errors are one line on stderr, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few letters must not end the run
+            stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
         code = int(arguments.run(arguments))
@@ -74,6 +78,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has gone, as in "| head": nothing is wrong, and the interpreter must not flush into the pipe at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
-    except (ReflinkError, OSError) as error:
+    except ReflinkError as error:
         print(f"reflink: {error}", file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else error
+        print(f"reflink: {what}", file=sys.stderr)
         return USAGE

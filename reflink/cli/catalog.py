@@ -19,7 +19,7 @@ from reflink.cli.models import add_model, load_encoder
 from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
 from reflink.entities import ID_KINDS, Ids, Work
 from reflink.errors import BadRecord
-from reflink.identifiers import NORMALISERS
+from reflink.identifiers import NORMALISERS, extract
 from reflink.text import MODES, normalise, work_text
 
 NAME: Final = "catalog"
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sub = commands.add_parser("find", help=finding, description=finding, epilog=example, formatter_class=raw)
     sub.add_argument("catalog", type=Path, metavar="DIR")
     query = sub.add_mutually_exclusive_group(required=True)
-    query.add_argument("--id", help="a work's id: doi:10.…, pmid:…, pmcid:PMC…, arxiv:… or the source's own")
+    query.add_argument("--id", help="doi:10.…, pmid:…, pmcid:PMC…, arxiv:…, an address that holds one, or a source's own id")
     query.add_argument("--title", help="a title, or most of one: the nearest works by trigrams")
     sub.add_argument("-k", type=int, default=5, metavar="N", help="how many works a title may bring (default: 5)")
     add_json(sub)
@@ -177,7 +177,7 @@ def _by_id(catalog: Catalog, text: str) -> list[Work]:
     """Every work that has or bears the identifier; those that are one with it are named by ``canonical``."""
     kind, _, value = text.partition(":")
     known = NORMALISERS[kind](value) if kind in ID_KINDS else None
-    ids = Ids(**{kind: known}) if known else Ids()
+    ids = Ids(**{kind: known}) if known else extract(text)
     wanted = dict.fromkeys((text, *catalog.works.bearers(text), *catalog.lookup(ids)))
     return [work for work_id in wanted if (work := catalog.get(work_id)) is not None]
 

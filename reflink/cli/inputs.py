@@ -52,13 +52,12 @@ def _parse(name: str, data: bytes | ReflinkError, limits: Limits) -> Paper | Ref
 
 
 def _source(name: str) -> str:
-    base = PurePosixPath(name).name
+    # File names may hold bytes that are no text; an id may not.
+    base = PurePosixPath(name).name.encode(errors="backslashreplace").decode()
     return next((base[: -len(suffix)] for suffix in reversed(_PAPERS) if base.lower().endswith(suffix)), base)
 
 
-def read_contents(
-    files: Iterable[str], limit: int = Limits().size
-) -> Iterator[tuple[str, bytes | ReflinkError]]:
+def read_contents(files: Iterable[str], limit: int = Limits().size) -> Iterator[tuple[str, bytes | ReflinkError]]:
     """The bytes of all papers by name, decompressed; in place of one that cannot be read, the error that says why.
 
     Raises OSError or TarError for a name that cannot be opened at all.

@@ -11,12 +11,15 @@ from lxml import etree
 
 from reflink.entities import Ids, Reference
 from reflink.errors import TooLarge
+from reflink.identifiers import NO_IDS
 from reflink.jats.citation import CITATIONS, Citation, read_citation
 from reflink.jats.document import Limits
 from reflink.jats.rawtext import text_of
 from reflink.text import normalise
 
 _ALTERNATIVES: Final = "citation-alternatives"
+#: A citation in here is how to cite this very article.
+_SELF: Final = ("front", "front-stub")
 _UNSTRUCTURED: Final = "display-unstructured"
 #: Share of the shorter description's words that the other must have for both to be one work.
 _SAME_WORDS: Final = 0.5
@@ -55,8 +58,8 @@ def entries(article: etree._Element, name: str, limits: Limits) -> Iterator[Entr
     for element in article.iter("ref", *CITATIONS):
         if element.tag == "ref":
             entry = _entry(element)
-        elif next(element.iterancestors("ref", *CITATIONS), None) is None:
-            entry = Entry(element.get("id"), None, _works([element]))
+        elif next(element.iterancestors("ref", *CITATIONS, *_SELF), None) is None:
+            entry = Entry(_xml_id(element), None, _works([element]))
         else:
             continue
         if entry.citations:
@@ -72,9 +75,13 @@ def _entry(ref: etree._Element) -> Entry:
     if label is None and elements:
         label = elements[0].find("label")
     citations = _works(elements)
-    if not elements and (text := text_of(ref)):
+    if not elements and text_of(ref):
         citations = [read_citation(ref)]
-    return Entry(ref.get("id"), (text_of(label) or None) if label is not None else None, citations)
+    return Entry(_xml_id(ref), (text_of(label) or None) if label is not None else None, citations)
+
+
+def _xml_id(element: etree._Element) -> str | None:
+    return (element.get("id") or "").strip() or None
 
 
 def _works(elements: list[etree._Element]) -> list[Citation]:
@@ -94,7 +101,7 @@ def _works(elements: list[etree._Element]) -> list[Citation]:
 
 
 def _same(first: etree._Element, second: etree._Element, one: Citation, other: Citation) -> bool:
-    """Whether two citations of one entry describe one work: declared so, equal, or in two kinds of markup with the same words."""
+    """Whether two citations of one entry describe one work: they say so, are equal, or share words in two kinds of markup."""
     parent = second.getparent()
     if parent is not None and parent.tag == _ALTERNATIVES and parent is first.getparent():
         return True
@@ -113,10 +120,12 @@ def _words(citation: Citation) -> frozenset[str]:
 def _merged(one: Citation, other: Citation) -> Citation:
     """One work from two descriptions: the text as written, the fields as tagged, identifiers from both."""
     written, tagged = (one, other) if one.tagged < other.tagged else (other, one)
-    values = vars(tagged) | {name: value for name, value in vars(written).items() if vars(tagged)[name] in (None, (), Ids())}
-    ids = Ids(**(written.ids.to_dict() | tagged.ids.to_dict()))
-    weak = {kind: value for kind, value in (written.ids_weak.to_dict() | tagged.ids_weak.to_dict()).items() if not getattr(ids, kind)}
-    values |= {"raw_text": written.raw_text, "raw_noid": written.raw_noid, "ids": ids, "ids_weak": Ids(**weak)}
+    blank = {name for name, value in vars(tagged).items() if value in (None, (), NO_IDS)}
+    values = vars(tagged) | {name: value for name, value in vars(written).items() if name in blank}
+    ids = written.ids.to_dict() | tagged.ids.to_dict()
+    weak = written.ids_weak.to_dict() | tagged.ids_weak.to_dict()
+    values |= {"raw_text": written.raw_text, "raw_noid": written.raw_noid, "ids": Ids(**ids)}
+    values |= {"ids_weak": Ids(**{kind: value for kind, value in weak.items() if kind not in ids})}
     return Citation(**values)
 
 
@@ -128,9 +137,7 @@ def _keys(found: list[Entry]) -> list[str]:
         positions.append(str(position))
         position += len(entry.citations)
     times = Counter(entry.xml_id for entry in found)
-    keys = [
-        entry.xml_id if entry.xml_id and times[entry.xml_id] == 1 and _usable(entry.xml_id) else None for entry in found
-    ]
+    keys = [entry.xml_id if entry.xml_id and times[entry.xml_id] == 1 and _usable(entry.xml_id) else None for entry in found]
     # An XML id may look like the position of an entry that has none.
     taken = {positions[at] for at, key in enumerate(keys) if key is None}
     while clash := [at for at, key in enumerate(keys) if key in taken]:

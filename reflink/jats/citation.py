@@ -11,7 +11,7 @@ from lxml import etree
 
 from reflink.entities import Ids
 from reflink.identifiers import NO_IDS, NORMALISERS, REMOVED, extract, normalise_doi, strip
-from reflink.jats.rawtext import Part, joined, walk
+from reflink.jats.rawtext import Part, joined, line, text_of, walk
 
 #: Elements that hold a citation. ``citation`` and ``nlm-citation`` are those of NLM 2 and 3.
 CITATIONS: Final = ("mixed-citation", "element-citation", "citation", "nlm-citation")
@@ -22,8 +22,9 @@ _HREF: Final = "{http://www.w3.org/1999/xlink}href"
 _KINDS: Final[dict[str, str]] = {"doi": "doi", "pmid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv"}
 #: What publishers write on a link beside a reference; no part of the citation.
 _LINK_TEXTS: Final = frozenset(
-    ("pubmed", "pubmed abstract", "crossref", "cross ref", "google scholar", "reference source", "publisher full text", "full text",
-     "free full text", "pmc free article", "pubmed central full text", "view article", "webcite", "web of science", "scopus", "doi", "pmc", "link")
+    ("pubmed", "pubmed abstract", "crossref", "cross ref", "google scholar", "reference source", "publisher full text",
+     "full text", "free full text", "pmc free article", "pubmed central full text", "view article", "webcite",
+     "web of science", "scopus", "doi", "pmc", "link")
 )  # fmt: skip
 #: Elements of which the first one with text is taken as it is.
 _FIRST: Final = frozenset(
@@ -42,6 +43,7 @@ class Citation:
 
     raw_text: str
     raw_noid: str | None = None
+    label: str | None = None
     kind: str | None = None
     title: str | None = None
     chapter_title: str | None = None
@@ -63,7 +65,8 @@ class Citation:
     @property
     def tagged(self) -> int:
         """How many fields the markup gave."""
-        fields = (self.title, self.chapter_title, self.last_names, self.collab, self.venue, self.year, self.volume, self.first_page)
+        people = (self.last_names, self.collab)
+        fields = (*people, self.title, self.chapter_title, self.venue, self.year, self.volume, self.first_page)
         return sum(map(bool, fields))
 
 
@@ -83,25 +86,25 @@ def read_citation(element: etree._Element) -> Citation:
             if start >= group_stop:
                 group = ""
             if tag == "surname":
-                people.setdefault(group, []).append(joined(pieces[start:stop]))
+                people.setdefault(group, []).append(line(pieces[start:stop]))
             elif stop > start and not any(inner == "surname" and begin < stop for inner, _, begin, _ in parts[at + 1 : at + 5]):
-                people.setdefault(group, []).append(_last_name(joined(pieces[start:stop])))
+                people.setdefault(group, []).append(_last_name(line(pieces[start:stop])))
         elif tag in _FIRST:
-            if tag not in first and (text := joined(pieces[start:stop])):
+            if tag not in first and (text := line(pieces[start:stop])):
                 first[tag] = text
         elif tag == "article-title":
             titles.append(part)
         elif tag == "person-group":
             group, group_stop = item.get("person-group-type") or "", stop
         elif tag == "year":
-            if tag not in first and start >= accessed_stop and (found := _YEAR.search(joined(pieces[start:stop]))):
+            if tag not in first and start >= accessed_stop and (found := _YEAR.search(line(pieces[start:stop]))):
                 first[tag] = found[1]
         elif tag in _ID_TAGS:
-            if _identify(tag, item, joined(pieces[start:stop]), ids):
+            if _identify(tag, item, line(pieces[start:stop]), ids):
                 bare = bare or list(pieces)
                 bare[start:stop] = [REMOVED] * (stop - start)
         elif tag == "elocation-id":
-            text = joined(pieces[start:stop])
+            text = line(pieces[start:stop])
             if text.startswith("10.") and (doi := normalise_doi(text)):
                 ids.setdefault("doi", doi)
                 bare = bare or list(pieces)
@@ -110,6 +113,8 @@ def read_citation(element: etree._Element) -> Citation:
                 first.setdefault(tag, text)
         elif tag == "date-in-citation":
             accessed_stop = stop
+    if (label := element.find("label")) is not None:
+        citation.label = text_of(label) or None
     title = _title(pieces, titles, element.tag != "element-citation") if titles else None
     citation.title = title or first.get("data-title")
     citation.chapter_title = first.get("chapter-title") or first.get("part-title")
@@ -163,18 +168,18 @@ def _title(pieces: list[str], titles: list[Part], spaced: bool) -> str | None:
     """
     found: list[Part] = []
     for part in titles:
-        if not any(map(str.isalnum, joined(pieces[part[2] : part[3]]))):
+        if not any(map(str.isalnum, line(pieces[part[2] : part[3]]))):
             continue
-        if found and any(map(str.isalnum, joined(pieces[found[-1][3] : part[2]]))):
+        if found and any(map(str.isalnum, line(pieces[found[-1][3] : part[2]]))):
             break
         found.append(part)
     if not found:
         return None
-    title = joined(pieces[found[0][2] : found[0][3]])
+    title = line(pieces[found[0][2] : found[0][3]])
     for before, part in pairwise(found):
-        between = joined(pieces[before[3] : part[2]])
-        seamless = spaced and not between and not any(map(str.isspace, "".join(pieces[before[3] : part[2]])))
-        title = joined((title, between, "" if seamless else " ", joined(pieces[part[2] : part[3]])))
+        between = line(pieces[before[3] : part[2]])
+        seamless = spaced and not before[1].tail and before[1].getnext() is part[1]
+        title = line((title, between, "" if seamless else " ", line(pieces[part[2] : part[3]])))
     return title
 
 

@@ -1,4 +1,4 @@
-"""Bytes → the article's element tree, safely: no network, no DTD, no entity expansion, stated limits, best effort when broken."""
+"""Bytes → the article's element tree, safely: no network, no DTD, no entity expansion; what is broken is recovered."""
 
 from __future__ import annotations
 
@@ -52,9 +52,12 @@ _DOCTYPE: Final = re.compile(
     rb"(\[(?:[^\"'\]<]|\"[^\"]*\"|'[^']*'|<!--.*?-->|<\?.*?\?>|<)*\]\s*)?>",
     re.DOTALL,
 )  # fmt: skip
-_DECLARED: Final = re.compile(rb"<!ENTITY\s+([A-Za-z_][\w.:-]*)\s+(?:\"([^\"%&<]*)\"|'([^'%&<]*)')\s*>")
-_CHARREF: Final = re.compile(rb"<!ENTITY\s+([A-Za-z_][\w.:-]*)\s+[\"']((?:&#x?[0-9A-Fa-f]{1,6};){1,4})[\"']\s*>")
+_DECLARED: Final = re.compile(
+    rb"<!ENTITY\s+([A-Za-z_][\w.:-]*)\s+(?:\"((?:[^\"%&<]|&#x?[0-9A-Fa-f]{1,6};)*)\"|'((?:[^'%&<]|&#x?[0-9A-Fa-f]{1,6};)*)')\s*>"
+)
 _PARTS: Final = frozenset(("front", "back"))
+#: Roots of documents whose ``<article>`` is something else.
+_OTHERS: Final = frozenset(("html", "TEI"))
 _RECOVERABLE_LIMITS: Final = ("Excessive depth", "too long", "huge", "Huge")
 
 
@@ -69,7 +72,6 @@ def read(data: bytes, source: str | None, limits: Limits) -> Document:
     if start != b"<":
         raise NotAPaper(f"{name}: not XML: " + ("empty" if not start else "it does not begin with '<'"))
     root = _parse(data, name, limits, warnings)
-    _without_namespaces(root)
     article = _article(root, name)
     _check_depth(article, name, limits)
     return Document(article, tuple(warnings))
@@ -121,7 +123,6 @@ def _without_doctype(data: bytes, warnings: list[str]) -> bytes:
     if doctype:
         if doctype[1]:
             declared = {m[1]: m[2] or m[3] or b"" for m in _DECLARED.finditer(doctype[1])}
-            declared |= {m[1]: m[2] for m in _CHARREF.finditer(doctype[1])}
         data = data[: doctype.start()] + data[doctype.end() :]
     if b"&" not in data:
         return data
@@ -174,25 +175,27 @@ def _attempt(data: bytes, *, recover: bool) -> tuple[etree._Element | None, str]
         return None, " ".join(str(error.msg).split())
 
 
-def _without_namespaces(root: etree._Element) -> None:
-    """Gives JATS elements in a namespace their plain names; MathML and the like keep theirs."""
-    spaces = {etree.QName(root).namespace, *(etree.QName(child).namespace for child in root.iterchildren(etree.Element))}
-    spaces |= {space for space in root.nsmap.values() if "nlm.nih.gov" in space}
-    for space in spaces - {None}:
-        for element in root.iter(f"{{{space}}}*"):
-            element.tag = etree.QName(element).localname
-
-
 def _article(root: etree._Element, name: str) -> etree._Element:
-    articles = [root] if root.tag == "article" else [] if root.tag in ("html", "TEI") else list(root.iter("article"))
-    papers = [article for article in articles if any(child.tag in _PARTS for child in article)]
+    """The one article in the document, which may be wrapped in something else."""
+    kind = etree.QName(root).localname
+    articles = [root] if kind == "article" else [] if kind in _OTHERS else list(root.iter("{*}article"))
+    papers = [item for item in articles if any(etree.QName(child).localname in _PARTS for child in item)]
     if len(papers) == 1:
-        return papers[0]
+        return _plainly_named(papers[0])
     if len(papers) > 1:
         raise NotAPaper(f"{name}: holds {len(papers)} articles: split it into one each")
     if articles:
         raise NotAPaper(f"{name}: <article> has neither <front> nor <back>")
-    raise NotAPaper(f"{name}: root element is <{etree.QName(root).localname}>, not <article>")
+    raise NotAPaper(f"{name}: root element is <{kind}>, not <article>")
+
+
+def _plainly_named(article: etree._Element) -> etree._Element:
+    """The article with its elements out of their namespace; MathML and the like keep theirs."""
+    spaces = {etree.QName(item).namespace for item in (article, *article)}
+    for space in spaces - {None}:
+        for element in article.iter(f"{{{space}}}*"):
+            element.tag = etree.QName(element).localname
+    return article
 
 
 def _check_depth(article: etree._Element, name: str, limits: Limits) -> None:

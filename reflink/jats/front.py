@@ -13,6 +13,9 @@ from reflink.jats.rawtext import text_of
 
 _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 _KINDS: Final[dict[str, str]] = {"doi": "doi", "pmid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv"}
+_SURNAMES: Final = (
+    "name/surname", "name-alternatives/name/surname", "name-alternatives/string-name/surname", "string-name/surname",
+)  # fmt: skip
 _YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
@@ -24,9 +27,8 @@ def front(article: etree._Element) -> dict[str, Any]:
     }
     meta = article.find("front/article-meta")
     if meta is not None:
-        title = meta.find("title-group/article-title")
         found["ids"] = _ids(meta)
-        found["title"] = text_of(title) or None if title is not None else None
+        found["title"] = _title(meta)
         found["authors"] = _authors(meta)
         found["year"] = _year(meta)
         found["volume"] = _text(meta, "volume")
@@ -50,6 +52,14 @@ def _text(meta: etree._Element, path: str) -> str | None:
     return text_of(item) or None if item is not None else None
 
 
+def _title(meta: etree._Element) -> str | None:
+    title = meta.find("title-group/article-title")
+    if title is None:
+        return None
+    etree.strip_elements(title, "xref", "fn", with_tail=False)  # footnote marks
+    return text_of(title) or None
+
+
 def _ids(meta: etree._Element) -> Ids:
     ids: dict[str, str] = {}
     for item in meta.iterfind("article-id"):
@@ -60,16 +70,18 @@ def _ids(meta: etree._Element) -> Ids:
 
 
 def _authors(meta: etree._Element) -> tuple[str, ...]:
+    """Last names, and names of groups, in order."""
     names: list[str] = []
     for contrib in meta.iterfind("contrib-group/contrib"):
         if contrib.get("contrib-type", "author") != "author":
             continue
-        surname = contrib.find("name/surname")
-        for path in ("name-alternatives/name/surname", "name-alternatives/string-name/surname", "string-name/surname"):
-            surname = contrib.find(path) if surname is None else surname
-        if surname is not None and (text := text_of(surname)):
-            names.append(text)
-    return tuple(names)
+        surname = next((found for path in _SURNAMES if (found := contrib.find(path)) is not None), None)
+        if surname is not None:
+            names.append(text_of(surname))
+        elif (group := contrib.find(".//collab")) is not None:
+            etree.strip_elements(group, "contrib-group", "xref", "fn", with_tail=False)  # its members
+            names.append(text_of(group))
+    return tuple(filter(None, names))
 
 
 def _venue(article: etree._Element) -> str | None:

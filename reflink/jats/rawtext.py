@@ -18,7 +18,7 @@ INLINE: Final = frozenset(
      "styled-content", "named-content", "abbrev", "inline-formula", "alternatives", "fixed-case", "ruby", "rb", "bdi", "hi")
 )  # fmt: skip
 #: Elements whose text is not the citation's: its number in the list, formulae in LaTeX, file names.
-SILENT: Final = frozenset(("label", "tex-math", "inline-graphic", "graphic", "annotation-xml"))
+SILENT: Final = frozenset(("label", "tex-math", "inline-graphic", "graphic", "annotation-xml", "fn"))
 
 #: A tagged element: its tag, itself, and the pieces ``[start, stop)`` of its text.
 Part = tuple[str, etree._Element, int, int]
@@ -26,7 +26,7 @@ Part = tuple[str, etree._Element, int, int]
 # Where two elements meet there is a space, unless white space or punctuation already joins their texts.
 _OPEN: Final = frozenset(" \t\n\r\xa0([{-‐‑–—")
 _CLOSE: Final = frozenset(" \t\n\r\xa0,.;:)]}-‐‑–—/(")
-_LOOSE: Final = tuple((f" {mark}", mark) for mark in ",.;:)]") + (("( ", "("), ("[ ", "["))
+_LOOSE: Final = (*((f" {mark}", mark) for mark in ",.;:)]"), ("( ", "("), ("[ ", "["))
 
 
 def walk(element: etree._Element) -> tuple[list[str], list[Part]]:
@@ -44,7 +44,7 @@ def _walk(element: etree._Element, pieces: list[str], parts: list[Part]) -> None
     for child in element:
         tag = child.tag
         if tag in INLINE:
-            if ended and (ahead := "".join(child.itertext())) and ahead[0] not in _CLOSE:
+            if ended and (ahead := "".join(map(str, child.itertext()))) and ahead[0] not in _CLOSE:
                 pieces.append(" ")
             ended = False
             _walk(child, pieces, parts)
@@ -57,7 +57,7 @@ def _walk(element: etree._Element, pieces: list[str], parts: list[Part]) -> None
                     pieces.append(text)
                 parts.append((tag, child, start, len(pieces)))
             elif tag[0] == "{":  # MathML: its tokens are one formula
-                pieces += filter(None, ("".join(child.itertext()),))
+                pieces += filter(None, ("".join(map(str, child.itertext())),))
             else:
                 at = len(parts)
                 parts.append((tag, child, start, start))
@@ -71,21 +71,23 @@ def _walk(element: etree._Element, pieces: list[str], parts: list[Part]) -> None
             ended = False
 
 
-def joined(pieces: Sequence[str]) -> str:
-    """The pieces as one line: white space collapsed, none before a comma or inside brackets."""
+def line(pieces: Sequence[str]) -> str:
+    """The pieces as one line: white space collapsed."""
     text = pieces[0] if len(pieces) == 1 else "".join(pieces)
-    if text.isalnum():
-        return text
-    text = " ".join(text.split())
-    if " " in text:
-        for loose, tight in _LOOSE:
-            if loose in text:
-                text = text.replace(loose, tight)
+    return text if text.isalnum() else " ".join(text.split())
+
+
+def joined(pieces: Sequence[str]) -> str:
+    """The same without spaces before a comma or inside brackets, as a citation is printed."""
+    text = line(pieces)
+    for loose, tight in _LOOSE:
+        if loose in text:
+            text = text.replace(loose, tight)
     return text
 
 
 def text_of(element: etree._Element) -> str:
-    """The text of one element by the same rules."""
+    """The text of one element as one line."""
     if not len(element):
-        return joined((element.text or "",))
-    return joined(walk(element)[0])
+        return line((element.text or "",))
+    return line(walk(element)[0])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -54,6 +53,7 @@ class Encoder:
             raise ValueError(f"token_budget is {token_budget}: at least 1 is needed")
         if precision not in ("auto", "fp32", "bf16", "fp16"):
             raise ValueError(f"unknown precision {precision!r}: expected auto, fp32, bf16 or fp16")
+        folder = default_folder() if model is None else Path(model)
         try:
             from reflink.semantic import pooled
         except ImportError as error:
@@ -63,9 +63,8 @@ class Encoder:
         self._token_budget = token_budget
         self._own: MeanPooled | None = None
         self._other: Any = None
-        folder = default_folder() if model is None else Path(model)
         pooling = mean_pooling(folder)
-        with _quiet():
+        with pooled.quiet():
             try:
                 if pooling is not None:
                     self._own = self._load_own(folder, pooling)
@@ -127,19 +126,3 @@ class Encoder:
             cut = {"truncation": True, "max_length": limit} if limit else {}
             tokens = self._other.tokenizer(list(texts), **cut)["input_ids"] if len(texts) else []
         return np.fromiter(map(len, tokens), np.int64, len(tokens))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Loading without transformers' progress bars and remarks; its settings are put back."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

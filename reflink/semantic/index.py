@@ -86,18 +86,21 @@ class VectorIndex:
         Raises BadVector, and changes nothing, when a vector is not finite, all zero or of another length; ValueError when an id
         is empty or the numbers of ids and vectors differ.
         """
-        units = self._units(vectors)
-        if len(ids) != len(units):
-            raise ValueError(f"{len(ids)} ids for {len(units)} vectors")
+        array = np.asarray(vectors)
+        lengths = self._lengths(array)
+        if len(ids) != len(lengths):
+            raise ValueError(f"{len(ids)} ids for {len(lengths)} vectors")
         if not all(ids):
             raise ValueError("an id is empty")
         self._bury(ids)
         rows = np.fromiter(map(self._place, ids), np.int64, len(ids))
-        half = units.astype(np.float16)
-        for number in np.unique(rows // BLOCK).tolist():
-            here = rows // BLOCK == number
-            # Where one row comes twice numpy keeps the last, as said.
-            self._blocks[number][rows[here] % BLOCK] = half[here]
+        for first in range(0, len(rows), BLOCK):
+            part = slice(first, first + BLOCK)
+            units = _units(array[part], lengths[part]).astype(np.float16)
+            for number in np.unique(rows[part] // BLOCK).tolist():
+                here = rows[part] // BLOCK == number
+                # Where one row comes twice numpy keeps the last, as said.
+                self._blocks[number][rows[part][here] % BLOCK] = units[here]
 
     def remove(self, ids: Sequence[str]) -> None:
         """Removes the vectors of these ids; unknown ids are passed over."""
@@ -116,7 +119,8 @@ class VectorIndex:
         """
         if k < 1:
             raise ValueError(f"k is {k}: at least 1 is needed")
-        units = self._units(vectors)
+        array = np.asarray(vectors)
+        units = _units(array.reshape(-1, self.dim), self._lengths(array))
         chunks = (units[first : first + QUERIES] for first in range(0, len(units), QUERIES))
         return Hits.collect((row for chunk in chunks for row in self._search(chunk, k)), len(units), k, np.float32)
 
@@ -131,18 +135,19 @@ class VectorIndex:
                 found[at] = self._saved.vectors[row]
         return found
 
-    def _units(self, vectors: npt.ArrayLike) -> Single:
-        array = np.asarray(vectors, np.float32)
-        if array.ndim != 2 or array.shape[1] != self.dim:
-            if array.size == 0:
-                return np.empty((0, self.dim), np.float32)
-            raise BadVector(f"vectors of shape {array.shape}: [n, {self.dim}] is needed")
-        lengths = np.sqrt(np.einsum("nd,nd->n", array, array, dtype=np.float64))
+    def _lengths(self, vectors: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        if vectors.ndim != 2 or vectors.shape[1] != self.dim:
+            if vectors.size == 0:
+                return np.empty(0, np.float64)
+            raise BadVector(f"vectors of shape {vectors.shape}: [n, {self.dim}] is needed")
+        lengths = np.empty(len(vectors), np.float64)
+        for first in range(0, len(vectors), BLOCK):  # bounds what the copies in float64 take
+            part = vectors[first : first + BLOCK].astype(np.float64)
+            lengths[first : first + BLOCK] = np.sqrt((part * part).sum(axis=1))
         bad = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
         if len(bad):
-            raise BadVector(f"vector {bad[0]} of {len(array)} has no direction: it is all zero, or holds NaN or infinity")
-        units: Single = (array / lengths[:, None]).astype(np.float32)
-        return units
+            raise BadVector(f"vector {bad[0]} of {len(lengths)} has no direction: all zero, NaN or infinite")
+        return lengths
 
     def _bury(self, ids: Sequence[str]) -> None:
         rows = self._saved.ids.find(ids)
@@ -256,3 +261,7 @@ class VectorIndex:
         index = cls(vectors.shape[1])
         index._saved = _Saved.of(IdTable(frozen(blob), frozen(offsets)), vectors)
         return index
+
+
+def _units(vectors: npt.NDArray[Any], lengths: npt.NDArray[np.float64]) -> Single:
+    return (vectors / lengths[:, None]).astype(np.float32)

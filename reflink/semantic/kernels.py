@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba.extending import intrinsic
 
 Bits = npt.NDArray[np.uint16]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from transformers.utils import logging
 
 from reflink.semantic.batches import batches
 
@@ -37,6 +39,20 @@ def choose_precision(device: str) -> Precision:
         getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     ]
     return "bf16" if device.startswith("cpu") and any(probe is not None and probe() for probe in probes) else "fp32"
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Loading a model without progress bars and remarks; the settings of transformers' log are put back."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
 
 
 class MeanPooled:

@@ -29,7 +29,7 @@ def test_merge_keeps_what_is_alive_in_order(names: list[str], data: st.DataObjec
     tables = [IdTable.build(part)[0] for part in (names[:split], names[split:])]
     keeps = [np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_) for n in map(len, tables)]
     merged = tables[0].merge(keeps[0], tables[1], keeps[1])
-    alive = [table[row] for table, keep in zip(tables, keeps, strict=True) for row in np.flatnonzero(keep)]
+    alive = [table[row] for table, keep in zip(tables, keeps, strict=True) for row in np.flatnonzero(keep).tolist()]
     assert merged.table.decode(range(len(merged.table))) == sorted(alive)
     for table, keep, rows in zip(tables, keeps, (merged.first, merged.second), strict=True):
         for old, (kept, new) in enumerate(zip(keep, rows, strict=True)):

@@ -51,7 +51,7 @@ class NotReady(ReflinkError):
 
 @dataclass(frozen=True)
 class Metrics:
-    """One scrape of /metrics. A counter's samples are named with ``_total``, a histogram's with ``_bucket``, ``_sum``, ``_count``."""
+    """One scrape of /metrics, with names as they are served: a counter's end in ``_total``, a histogram's in ``_sum``, …"""
 
     samples: tuple[Sample, ...]
 
@@ -162,7 +162,7 @@ class Process:
                 f"{self.worker} {self.slot}: no metrics from port {self.port}: {error}; its log: {self.log}"
             ) from None
         if status != 200:
-            raise NotReady(f"{self.worker} {self.slot}: /metrics answers {status}; its log: {self.log}")
+            raise NotReady(f"{self.worker} {self.slot}: /metrics answers {status}; log: {self.log}")
         return Metrics.parse(body.decode())
 
     def last_line(self) -> str:

@@ -20,14 +20,6 @@ GOOD = Work(id="doi:10.1000/a", ids=Ids(doi="10.1000/a", pmid="1"), title="T", a
 def test_both_forms_are_the_same_work() -> None:
     ids = {"id": "doi:10.1000/a", "doi": "10.1000/a", "pmid": 1}
     flat = {**ids, "title": "T", "authors": ["A", "B"], "year": 2001, "volume": 7}
-        "id": "doi:10.1000/a",
-        "doi": "10.1000/a",
-        "pmid": 1,
-        "title": "T",
-        "authors": ["A", "B"],
-        "year": 2001,
-        "volume": 7,
-    }
     assert work_from(flat) == work_from(GOOD.to_dict()) == GOOD
 
 

@@ -14,23 +14,35 @@ from reflink.catalog import Catalog
 from reflink.cli import main
 from reflink.entities import Ids, Work
 
-PAPER = """<article><front><journal-meta><journal-title>Cell</journal-title></journal-meta><article-meta>
-<article-id pub-id-type="doi">10.1000/citing</article-id><title-group><article-title>The citing paper</article-title></title-group>
-</article-meta></front><back><ref-list>
-<ref id="R1"><element-citation publication-type="journal"><person-group person-group-type="author"><name><surname>Livak</surname>
-</name><name><surname>Schmittgen</surname></name></person-group><article-title>Analysis of relative gene expression data</article-title>
-<source>Methods</source><year>2001</year><volume>25</volume><fpage>402</fpage></element-citation></ref>
-<ref id="R2"><element-citation publication-type="journal"><person-group person-group-type="author"><name><surname>Nobody</surname>
-</name></person-group><article-title>Wholly unknown matters of no concern</article-title><source>Nowhere</source><year>1950</year>
-</element-citation></ref></ref-list></back></article>"""
+PAPER = """<article><front>
+<journal-meta><journal-title>Cell</journal-title></journal-meta>
+<article-meta>
+<article-id pub-id-type="doi">10.1000/citing</article-id>
+<title-group><article-title>The citing paper</article-title></title-group>
+</article-meta></front>
+<back><ref-list>
+<ref id="R1"><element-citation publication-type="journal">
+<person-group person-group-type="author">
+<name><surname>Livak</surname></name><name><surname>Schmittgen</surname></name>
+</person-group>
+<article-title>Analysis of relative gene expression data</article-title>
+<source>Methods</source><year>2001</year><volume>25</volume><fpage>402</fpage>
+</element-citation></ref>
+<ref id="R2"><element-citation publication-type="journal">
+<person-group person-group-type="author"><name><surname>Nobody</surname></name></person-group>
+<article-title>Wholly unknown matters of no concern</article-title>
+<source>Nowhere</source><year>1950</year>
+</element-citation></ref>
+</ref-list></back></article>"""
 
+_TITLE = "Analysis of relative gene expression data"
 WORKS = [
     Work(
-        id="doi:10.1000/livak", ids=Ids(doi="10.1000/livak", pmid="11846609"), title="Analysis of relative gene expression data",
+        id="doi:10.1000/livak", ids=Ids(doi="10.1000/livak", pmid="11846609"), title=_TITLE,
         authors=("Livak", "Schmittgen"), venue="Methods", year=2001, volume="25", fpage="402",
     ),
     Work(id="pmid:11846609", ids=Ids(pmid="11846609"), title="Relative gene expression [sic]", status="retracted"),
-    Work(id="doi:10.1000/other", ids=Ids(doi="10.1000/other"), title="Another work altogether", authors=("Meyer",), year=1999),
+    Work(id="doi:10.1000/other", ids=Ids(doi="10.1000/other"), title="Another work", authors=("Meyer",), year=1999),
 ]  # fmt: skip
 
 

@@ -30,8 +30,8 @@ def test_parse_gives_a_paper_a_line(reflink: Reflink, paper: Path) -> None:
     first = line["references"][0]
     assert {**first, "raw_text": "", "id": ""} == {
         "id": "", "citing": CITING, "position": 1, "raw_text": "", "xml_id": "R1", "kind": "journal", "venue": "Methods",
-        "title": "Analysis of relative gene expression data", "last_names": ["Livak", "Schmittgen"], "year": 2001, "volume": "25",
-        "first_page": "402",
+        "title": "Analysis of relative gene expression data", "last_names": ["Livak", "Schmittgen"], "year": 2001,
+        "volume": "25", "first_page": "402",
     }  # fmt: skip
 
 
@@ -109,8 +109,10 @@ def test_build_info_find(reflink: Reflink, works: Path, tmp_path: Path) -> None:
     (info,) = reflink("catalog", "info", out, "--json", "--check").json
     assert (info["works"], info["trigrams"], info["vectors"], info["lexical_mode"]) == (3, 3, None, "Raw")
     assert "265158" not in reflink("catalog", "info", out).out
-    found = reflink("catalog", "find", out, "--id", "PMID:11846609", "--json")
-    assert found.code == 1, "kinds are lower case"
+    for spelling in ("doi:10.1000/LIVAK", "https://doi.org/10.1000/livak", "PMID: 11846609"):
+        found = reflink("catalog", "find", out, "--id", spelling, "--json")
+        assert LIVAK in [line["id"] for line in found.json], spelling
+    assert reflink("catalog", "find", out, "--id", "pmid:1").code == 1
     found = reflink("catalog", "find", out, "--id", "pmid:11846609", "--json")
     assert sorted((line["id"], line["canonical"]) for line in found.json) == [(LIVAK, LIVAK), ("pmid:11846609", LIVAK)]
     assert Work.from_dict(found.json[0]).id

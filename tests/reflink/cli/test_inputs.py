@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 import tarfile
 from pathlib import Path
@@ -71,6 +72,14 @@ def test_a_gzip_bomb_is_too_large(tmp_path: Path) -> None:
     bomb.write_bytes(gzip.compress(b" " * (65 * 2**20)))
     ((_, error),) = read_papers([str(bomb)])
     assert isinstance(error, TooLarge)
+
+
+def test_a_file_name_that_is_no_text_makes_an_id_that_is(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.xml")).write_text("<article><front/></article>")
+    ((_, paper),) = read_papers([str(tmp_path)])
+    assert isinstance(paper, Paper)
+    assert paper.to_json()
+    assert "caf" in paper.id
 
 
 def test_stdin_is_one_paper(monkeypatch: pytest.MonkeyPatch) -> None:

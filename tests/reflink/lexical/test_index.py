@@ -116,7 +116,7 @@ def test_segments_stay_few() -> None:
         index.add([str(number)], ["abc"])
     sizes = [segment.count for segment in index._segments]
     assert sum(sizes) == 300
-    assert all(2 * small < large for large, small in zip(sizes, sizes[1:], strict=False))
+    assert all(2 * small < large for large, small in itertools.pairwise(sizes))
     index.remove([str(number) for number in range(290)])
     assert sum(len(segment.ids) for segment in index._segments) < 30
 

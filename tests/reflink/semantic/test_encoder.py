@@ -2,6 +2,7 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from reflink.errors import ModelNotFound
 from reflink.semantic import Encoder
 from reflink.semantic.model import DEFAULT_NAME, DEFAULT_SHA256, default_folder
 
-pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
+torch = pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
 
 TEXTS = [
     "",
@@ -20,9 +21,18 @@ TEXTS = [
     "direct metatranscriptomics survey of the sunflower microbiome [SEP] viruses [SEP] wang naupane feng",
     "étude de la β cellule [SEP]  [SEP] müller",
     "深度学习 [SEP] 计算机学报 [SEP] 王",
-    *(f"soil fungi part {n} " + "of long term field trials " * n for n in range(40)),
+    *(f"soil fungi part {n} " + "of long term field trials " * n for n in range(8)),
     "word " * 5000,
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small batches gain nothing from more, and lose much on a machine that is busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +103,17 @@ def test_auto_chooses_something_that_works() -> None:
     assert encoder.encode(["soil"]).shape == (1, 384)
 
 
-def test_loading_is_silent_and_offline(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("the network was asked for")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_loading_is_silent_and_offline(capfd: pytest.CaptureFixture[str]) -> None:
     Encoder(device="cpu").encode(["soil"])
     assert capfd.readouterr() == ("", "")
 
@@ -113,6 +128,7 @@ def other_model(folder: Path, **pooling: object) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("no_network")
 def test_other_poolings_run_by_sentence_transformers(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from sentence_transformers import SentenceTransformer
 

@@ -1,0 +1,48 @@
+# One word for each thing to do. Needs GNU make, Python >= 3.11, and for the local Kafka Java >= 17 and Maven.
+
+PYTHON ?= python3
+# Installed packages change with these two files only.
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint clean
+
+help: ## this list
+	@echo 'make demo                              papers in, links out, on a Kafka of its own'
+	@echo 'make demo PAPERS=folder CATALOG=file   the same with your JATS and your works (JSON lines, .gz or not)'
+	@echo '          also EXPECTED=file SNAPSHOT=folder KEEP=folder PROFILE=paper JSON=file'
+	@echo 'make test                              all tests, against a real Kafka and the real model; ARGS for pytest'
+	@echo 'make lint                              ruff and mypy --strict'
+	@echo 'make clean                             removes .venv, caches, and what Maven and builds left'
+	@echo
+	@echo 'With REFLINK_KAFKA_BOOTSTRAP_SERVERS set, the demo uses that broker. PYTHON chooses the Python of .venv.'
+
+$(STAMP): pyproject.toml requirements.lock
+	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found: install Python >= 3.11, or set PYTHON' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python >= 3.11 is needed and $(PYTHON) is $$($(PYTHON) -V): set PYTHON to a newer one" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo '$(PYTHON) cannot make virtual environments: install its venv module (python3-venv)' >&2; exit 1; }
+	@echo 'installing into .venv, once: the encoder brings PyTorch, some gigabytes'
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[semantic,dev]'
+	@touch $@
+
+demo: $(STAMP)
+	@.venv/bin/reflink-worker demo \
+		$(if $(PAPERS),--papers '$(PAPERS)') $(if $(CATALOG),--catalog '$(CATALOG)') $(if $(EXPECTED),--expected '$(EXPECTED)') \
+		$(if $(SNAPSHOT),--snapshot '$(SNAPSHOT)') $(if $(KEEP),--keep '$(KEEP)') $(if $(PROFILE),--profile '$(PROFILE)') \
+		$(if $(JSON),--json '$(JSON)')
+
+test: $(STAMP)
+	@.venv/bin/python -m workers.local
+	@.venv/bin/pytest $(ARGS)
+
+lint: $(STAMP)
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+
+clean:
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

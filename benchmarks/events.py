@@ -1,0 +1,88 @@
+"""What an event costs to encode and decode: pydantic's own serialiser against orjson over builtins, per reference.
+
+    python -m benchmarks.events [--rounds 7]
+
+The contracts use the fastest of each: pydantic-core's validate_json to read (JSON and checks in one pass) and its to_json to write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import orjson
+
+from benchmarks.machine import describe
+from benchmarks.runtime import REFERENCES_PER_PAPER, an_event
+from reflink.entities import Link
+from schemas import SCHEMA_VERSION, Outcome, OutcomesEvent, ReferenceEvent
+
+BATCH = 40 * 25
+
+
+def microseconds(work: Callable[[], object], rounds: int, references: int) -> float:
+    """Median over rounds, per reference."""
+    times = []
+    for _ in range(rounds + 1):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times[1:]) / references * 1e6  # the first one warms up
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args(argv).rounds
+    data = [an_event(number // REFERENCES_PER_PAPER, number % REFERENCES_PER_PAPER + 1)[1] for number in range(BATCH)]
+    events = [ReferenceEvent.from_json(each) for each in data]
+    outcomes = OutcomesEvent(
+        schema_version=SCHEMA_VERSION,
+        kind="outcomes",
+        citing=events[0].citing,
+        paper_version=1,
+        arrived=0,
+        catalog_offset=0,
+        judged=0,
+        items=tuple(
+            Outcome(
+                reference=event.reference,
+                link=Link(
+                    reference=event.reference.id, citing=event.citing, cited="doi:10.1000/x", method="semantic", score=0.99
+                ),
+            )
+            for event in events[:REFERENCES_PER_PAPER]
+        ),
+    )
+    packed = outcomes.to_json()
+    print(describe())
+    print(
+        f"{BATCH} references of {sum(map(len, data)) // BATCH} bytes, medians of {rounds} rounds, microseconds per reference\n"
+    )
+    rows: list[tuple[str, Callable[[], object], int]] = [
+        (
+            "reference: decode and validate (pydantic validate_json)",
+            lambda: [ReferenceEvent.from_json(each) for each in data],
+            BATCH,
+        ),
+        (
+            "reference: orjson.loads, then validate",
+            lambda: [ReferenceEvent.from_dict(orjson.loads(each)) for each in data],
+            BATCH,
+        ),
+        ("reference: orjson.loads alone, unchecked", lambda: [orjson.loads(each) for each in data], BATCH),
+        ("reference: encode (pydantic to_json)", lambda: [each.to_json() for each in events], BATCH),
+        ("reference: model_dump, then orjson.dumps", lambda: [orjson.dumps(each.to_dict()) for each in events], BATCH),
+        ("outcomes of a paper: decode and validate", lambda: [OutcomesEvent.from_json(packed) for _ in range(25)], BATCH),
+        ("outcomes of a paper: encode", lambda: [outcomes.to_json() for _ in range(25)], BATCH),
+    ]
+    for name, work, references in rows:
+        print(f"{name:58} {microseconds(work, rounds, references):8.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

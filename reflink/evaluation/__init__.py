@@ -1,0 +1,1 @@
+"""Evaluation: the protocol's closed and open worlds, figures with intervals, and the training of the verdict."""

@@ -1,0 +1,127 @@
+"""Which citations are references, which are one work, and what they are called."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reflink.errors import TooLarge
+from reflink.jats import Limits, parse
+from tests.reflink.jats.articles import META, article, paper, references
+
+WANG = "<name><surname>Wang</surname></name><article-title>Direct survey of the sunflower</article-title><year>2004</year>"
+FENG = "<name><surname>Feng</surname></name><article-title>Zinc in rice</article-title><year>2009</year>"
+
+
+def test_two_descriptions_of_one_work_are_one() -> None:
+    written = "<mixed-citation>1. Wang X. Direct survey of the sunflower. J Sun 2004. doi:10.1000/w</mixed-citation>"
+    tagged = f'<element-citation publication-type="journal">{WANG}<pub-id pub-id-type="pmid">7</pub-id></element-citation>'
+    for inside in (written + tagged, tagged + written, f"<citation-alternatives>{tagged}{written}</citation-alternatives>"):
+        (ref,) = references(f'<ref id="a">{inside}</ref>')
+        assert ref.raw_text == "1. Wang X. Direct survey of the sunflower. J Sun 2004. doi:10.1000/w"
+        assert ref.raw_noid == "1. Wang X. Direct survey of the sunflower. J Sun 2004."
+        assert (ref.title, ref.year, ref.kind) == ("Direct survey of the sunflower", 2004, "journal")
+        assert (ref.ids.pmid, ref.ids_weak.doi) == ("7", "10.1000/w")
+
+
+def test_display_unstructured() -> None:
+    (ref,) = references(
+        f'<ref><citation citation-type="journal">{WANG}</citation>'
+        '<citation citation-type="display-unstructured">Wang (2004) J Sun</citation></ref>'
+    )
+    assert (ref.raw_text, ref.title, ref.kind) == ("Wang (2004) J Sun", "Direct survey of the sunflower", "journal")
+
+
+def test_several_works_in_one_ref() -> None:
+    refs = references(
+        f'<ref id="c6"><label>6</label><element-citation><label>(a)</label>{WANG}</element-citation>'
+        f"<element-citation><label>(b)</label>{FENG}</element-citation></ref>"
+        '<ref id="c7"><mixed-citation>Z</mixed-citation></ref>'
+    )
+    assert [(ref.id.partition("#")[2], ref.position, ref.label) for ref in refs] == [
+        ("c6.1", 1, "(a)"), ("c6.2", 2, "(b)"), ("c7.1", 3, None),
+    ]  # fmt: skip
+
+
+def test_a_work_beside_a_different_one_in_other_markup_is_another() -> None:
+    refs = references(
+        f"<ref><element-citation>{WANG}</element-citation><mixed-citation>Feng Z. Zinc in rice</mixed-citation></ref>"
+    )
+    assert len(refs) == 2
+
+
+def test_placeholders_are_dropped() -> None:
+    refs = references(
+        '<ref id="p"><mixed-citation>\u00a0</mixed-citation></ref><ref id="q"/><ref id="r"><label>3</label></ref>'
+        f'<ref id="s"><mixed-citation/><element-citation>{WANG}</element-citation></ref>'
+    )
+    assert [(ref.xml_id, ref.position) for ref in refs] == [("s", 1)]
+
+
+def test_a_ref_without_a_citation_is_read_as_text() -> None:
+    (ref,) = references('<ref id="n"><label>9</label><note><p>See ref. 1 and 10.1000/a</p></note></ref>')
+    assert (ref.raw_text, ref.raw_noid, ref.label, ref.ids_weak.doi) == (
+        "See ref. 1 and 10.1000/a",
+        "See ref. 1 and",
+        "9",
+        "10.1000/a",
+    )
+
+
+def test_references_of_sub_articles_cite_from_the_main_paper() -> None:
+    data = article(f'<ref id="a"><element-citation>{WANG}</element-citation></ref>').replace(
+        b"</article>",
+        b'<sub-article><front-stub><article-id pub-id-type="doi">10.1000/sub</article-id></front-stub><back><ref-list>'
+        b'<ref id="b"><mixed-citation>Sub</mixed-citation></ref></ref-list></back></sub-article></article>',
+    )
+    refs = parse(data).references
+    assert [ref.id for ref in refs] == ["doi:10.1000/own#a.1", "doi:10.1000/own#b.1"]
+
+
+def test_citations_outside_any_ref_count_but_how_to_cite_does_not() -> None:
+    found = paper(
+        body='<p>As in <mixed-citation id="n1">Nature 7</mixed-citation>.</p>',
+        meta=f"{META}<notes><p><mixed-citation>Own title</mixed-citation></p></notes>",
+    )
+    assert [(ref.id, ref.raw_text) for ref in found.references] == [("doi:10.1000/own#n1.1", "Nature 7")]
+
+
+@pytest.mark.parametrize(
+    ("ids", "keys"),
+    [
+        (["a", "b"], ["a.1", "b.1"]),
+        ([None, "b", None], ["1.1", "b.1", "3.1"]),
+        (["a", "a", "b"], ["1.1", "2.1", "b.1"]),
+        (["2", None, "c"], ["1.1", "2.1", "c.1"]),
+        (["a b", "c#d", "e\n"], ["1.1", "2.1", "e.1"]),
+        (["x" * 500], ["1.1"]),
+    ],
+)
+def test_ids(ids: list[str | None], keys: list[str]) -> None:
+    refs = references(
+        "".join(
+            f"<ref{'' if i is None else f' id={chr(34)}{i}{chr(34)}'}><mixed-citation>A</mixed-citation></ref>" for i in ids
+        )
+    )
+    assert [ref.id.partition("#")[2] for ref in refs] == keys
+
+
+@given(st.lists(st.tuples(st.sampled_from(["", "1", "2", "3", "4", "a", "b", "1.1", "a.1"]), st.integers(1, 3)), max_size=8))
+def test_ids_are_unique_whatever_the_xml_ids(entries: list[tuple[str, int]]) -> None:
+    refs = references(
+        "".join(
+            f'<ref id="{name}">' + "".join(f"<mixed-citation>{name} {i} {n}</mixed-citation>" for n in range(works)) + "</ref>"
+            for i, (name, works) in enumerate(entries)
+        )
+    )
+    assert len(refs) == sum(works for _, works in entries)
+    assert len({ref.id for ref in refs}) == len(refs)
+    assert [ref.position for ref in refs] == list(range(1, len(refs) + 1))
+
+
+def test_too_many_references() -> None:
+    data = article("<ref><mixed-citation>A</mixed-citation></ref>" * 3)
+    assert len(parse(data, limits=Limits(references=3)).references) == 3
+    with pytest.raises(TooLarge, match=r"own\.xml: more than 2 references"):
+        parse(data, source="own.xml", limits=Limits(references=2))

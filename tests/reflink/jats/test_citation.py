@@ -1,0 +1,190 @@
+"""Each field of a reference from its markup, and the text of the citation."""
+
+from __future__ import annotations
+
+import pytest
+
+from reflink.entities import Ids
+from tests.reflink.jats.articles import cited, references
+
+ELEMENT = (
+    '<person-group person-group-type="author"><name><surname>Gillen</surname><given-names>D</given-names></name>'
+    "<name><surname>McColl</surname><given-names>KE</given-names></name></person-group>"
+    "<article-title>Disease, <italic>Helicobacter pylori</italic>, and genes</article-title><source>Clin Gastroenterol</source>"
+    "<year>2005</year><volume>3</volume><issue>2</issue><fpage>1180</fpage><lpage>1186</lpage>"
+    '<pub-id pub-id-type="pmid">16361041</pub-id><pub-id pub-id-type="doi">10.1000/ABC</pub-id>'
+)
+PLAIN = "Gillen D McColl KE Disease, Helicobacter pylori, and genes Clin Gastroenterol 2005 3 2 1180 1186"
+
+
+def test_element_citation() -> None:
+    (ref,) = references(
+        f'<ref id="B1"><label>1.</label><element-citation publication-type="journal">{ELEMENT}</element-citation></ref>'
+    )
+    assert ref.to_dict() == {
+        "id": "doi:10.1000/own#B1.1",
+        "citing": "doi:10.1000/own",
+        "position": 1,
+        "raw_text": f"{PLAIN} 16361041 10.1000/ABC",
+        "raw_noid": PLAIN,
+        "xml_id": "B1",
+        "label": "1.",
+        "kind": "journal",
+        "title": "Disease, Helicobacter pylori, and genes",
+        "last_names": ["Gillen", "McColl"],
+        "venue": "Clin Gastroenterol",
+        "year": 2005,
+        "volume": "3",
+        "issue": "2",
+        "first_page": "1180",
+        "ids": {"pmid": "16361041", "doi": "10.1000/abc"},
+    }
+
+
+def test_mixed_citation_reads_as_printed() -> None:
+    ref = cited(
+        "<name><surname>Flegal</surname> <given-names>KM</given-names></name>, <string-name><surname>Ogden</surname>"
+        "<given-names>CL</given-names></string-name>\n<article-title>Obesity among adults</article-title>. <source>JAMA</source>\n"
+        "<year>2010</year>;<volume>303</volume>(<issue>4</issue>):<fpage>235</fpage>–<lpage>241</lpage>"
+        '<pub-id pub-id-type="pmid">20071471</pub-id>',
+        "mixed-citation",
+    )
+    assert ref.raw_text == "Flegal KM, Ogden CL Obesity among adults. JAMA 2010; 303(4): 235–241 20071471"
+    assert ref.raw_noid == "Flegal KM, Ogden CL Obesity among adults. JAMA 2010; 303(4): 235–241"
+    assert ref.last_names == ("Flegal", "Ogden")
+    assert (ref.title, ref.venue, ref.year, ref.volume, ref.issue) == ("Obesity among adults", "JAMA", 2010, "303", "4")
+
+
+def test_no_identifiers_no_raw_noid() -> None:
+    ref = cited("Just words, 2004.", "mixed-citation")
+    assert (ref.raw_text, ref.raw_noid, ref.raw_query) == ("Just words, 2004.", None, "Just words, 2004.")
+    assert (ref.title, ref.year, ref.last_names) == (None, None, ())
+
+
+def test_markup_within_words_does_not_part_them() -> None:
+    ref = cited("<article-title>H<sub>2</sub>O and <italic>E. col<bold>i</bold></italic> in<xref>1</xref></article-title>")
+    assert ref.title == "H2O and E. coli in1"
+
+
+@pytest.mark.parametrize("tag", ["citation", "nlm-citation", "mixed-citation", "element-citation"])
+def test_every_kind_of_citation(tag: str) -> None:
+    ref = cited("<article-title>Wheat</article-title>", tag)
+    assert (ref.title, ref.raw_text) == ("Wheat", "Wheat")
+
+
+def test_old_citations_name_their_kind_otherwise() -> None:
+    (ref,) = references('<ref><citation citation-type="book"><source>A book</source></citation></ref>')
+    assert ref.kind == "book"
+
+
+@pytest.mark.parametrize(
+    ("titles", "title"),
+    [
+        ("<article-title>,</article-title> <article-title>The title</article-title>", "The title"),
+        ("<article-title>affects model co</article-title><article-title>mplexity</article-title>", "affects model complexity"),
+        ("<article-title>WRKY25</article-title>, <article-title>WRKY26</article-title>", "WRKY25, WRKY26"),
+        ("<article-title>First</article-title> in <article-title>second</article-title>", "First"),
+        ("<article-title> . </article-title>", None),
+        ("<data-title>Data</data-title>", "Data"),
+    ],
+)
+def test_split_titles(titles: str, title: str | None) -> None:
+    assert cited(titles, "mixed-citation").title == title
+
+
+def test_parts_of_an_element_citation_are_words_of_their_own() -> None:
+    assert cited("<article-title>Newsletter</article-title><article-title>On air</article-title>").title == "Newsletter On air"
+
+
+def test_a_formula_is_read_once() -> None:
+    ref = cited(
+        '<article-title xmlns:mml="http://www.w3.org/1998/Math/MathML">Velocity at <inline-formula><alternatives><tex-math>'
+        "\\documentclass[12pt]{minimal} $$V$$</tex-math><mml:math><mml:mi>V</mml:mi><mml:mn>2</mml:mn></mml:math>"
+        "<inline-graphic/></alternatives></inline-formula> max</article-title>"
+    )
+    assert ref.title == ref.raw_text == "Velocity at V2 max"
+
+
+def test_authors_before_editors() -> None:
+    editors = '<person-group person-group-type="editor"><name><surname>Ed</surname></name></person-group>'
+    author = '<person-group person-group-type="author"><name><surname>Au</surname></name></person-group>'
+    assert cited(author + editors).last_names == ("Au",)
+    assert cited(editors).last_names == ("Ed",)
+    assert cited(editors + "<name><surname>Au</surname></name>").last_names == ("Au",)
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [("Wang, X. Y.", "Wang"), ("Wang XY", "Wang"), ("de la Cruz J.", "de la Cruz"), ("Xiao Wang", "Wang"), ("WHO", "WHO")],
+)
+def test_names_in_one_string(name: str, last: str) -> None:
+    assert cited(f"<string-name>{name}</string-name>").last_names == (last,)
+
+
+def test_collab_chapter_and_pages() -> None:
+    ref = cited(
+        "<collab>World Health Organization</collab><chapter-title>A chapter</chapter-title><source>A book</source>"
+        "<page-range>12–19</page-range>"
+    )
+    assert (ref.collab, ref.chapter_title, ref.venue, ref.title) == ("World Health Organization", "A chapter", "A book", None)
+    assert ref.first_page == "12"
+    assert cited("<elocation-id>e2072</elocation-id>").first_page == "e2072"
+    assert cited("<fpage>S7</fpage><elocation-id>e2072</elocation-id>").first_page == "S7"
+
+
+@pytest.mark.parametrize(
+    ("markup", "year"),
+    [
+        ("<year>2010a</year>", 2010), ("<year>1988–1993</year>", 1988), ("<year>in press</year>", None),
+        ("<date-in-citation><year>2018</year></date-in-citation>", None),
+        ("<date-in-citation><year>2018</year></date-in-citation><year>2013</year>", 2013), ("<year>20100</year>", None),
+    ],
+)  # fmt: skip
+def test_year(markup: str, year: int | None) -> None:
+    assert cited(markup).year == year
+
+
+@pytest.mark.parametrize(
+    ("markup", "ids"),
+    [
+        ('<pub-id pub-id-type="doi">https://doi.org/10.1000/A.</pub-id>', {"doi": "10.1000/a"}),
+        ('<pub-id pub-id-type="pmcid">PMC123456</pub-id>', {"pmcid": "PMC123456"}),
+        ('<pub-id pub-id-type="pmc">123456</pub-id>', {"pmcid": "PMC123456"}),
+        ('<pub-id pub-id-type="arxiv">arXiv:1706.03762v2</pub-id>', {"arxiv": "1706.03762"}),
+        ('<pub-id pub-id-type="medline">98123456</pub-id>', {}),
+        ('<pub-id pub-id-type="pmid">not known</pub-id>', {}),
+        ('<pub-id pub-id-type="pmid">x</pub-id><pub-id pub-id-type="pmid">7</pub-id>', {"pmid": "7"}),
+        ('<pub-id pub-id-type="other">10.1000/a</pub-id>', {"doi": "10.1000/a"}),
+        ("<pub-id>2-s2.0-84921021894</pub-id>", {}),
+        ('<object-id pub-id-type="pmid">12</object-id>', {"pmid": "12"}),
+        ('<elocation-id>10.1000/a</elocation-id>', {"doi": "10.1000/a"}),
+        ('<ext-link ext-link-type="doi" xlink:href="10.1000/a">CrossRef</ext-link>', {"doi": "10.1000/a"}),
+        ('<ext-link ext-link-type="pmid" xlink:href="12">12</ext-link>', {"pmid": "12"}),
+        ('<ext-link ext-link-type="uri" xlink:href="https://doi.org/10.1000/a">link</ext-link>', {"doi": "10.1000/a"}),
+        ('<uri>https://pubmed.ncbi.nlm.nih.gov/12/</uri>', {"pmid": "12"}),
+    ],
+)  # fmt: skip
+def test_identifiers_in_tags(markup: str, ids: dict[str, str]) -> None:
+    ref = cited(f'<article-title xmlns:xlink="http://www.w3.org/1999/xlink">T</article-title>{markup}'.replace(
+        "<ext-link", '<ext-link xmlns:xlink="http://www.w3.org/1999/xlink"'))  # fmt: skip
+    assert (ref.ids, ref.ids_weak) == (Ids(**ids), Ids())
+    assert ref.raw_query == "T"
+
+
+def test_identifiers_in_text_are_weak() -> None:
+    ref = cited("Yes. doi:10.1000/A. <comment>PMid:22712739</comment><comment>PMCid: PMC3985770</comment>", "mixed-citation")
+    assert (ref.ids, ref.ids_weak) == (Ids(), Ids(doi="10.1000/a", pmid="22712739", pmcid="PMC3985770"))
+    assert ref.raw_noid == "Yes."
+
+
+def test_text_repeating_a_tagged_identifier_adds_nothing() -> None:
+    ref = cited('X. doi:10.1000/b <pub-id pub-id-type="doi">10.1000/a</pub-id>', "mixed-citation")
+    assert (ref.ids, ref.ids_weak) == (Ids(doi="10.1000/a"), Ids())
+
+
+def test_a_title_in_a_link_stays() -> None:
+    ref = cited(
+        '<article-title><ext-link xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="www.ncbi.nlm.nih.gov/pubmed/16402109">'
+        "Dual role</ext-link></article-title><uri>https://example.org/a</uri> Reference"
+    )
+    assert (ref.title, ref.ids.pmid, ref.raw_noid) == ("Dual role", "16402109", "Dual role Reference")

@@ -1,0 +1,231 @@
+"""The policy in both profiles, over a small real catalog and an encoder of letters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from reflink.catalog import Catalog
+from reflink.entities import Ids, Link, Reference, Work
+from reflink.errors import SnapshotError
+from reflink.linker import Found, Linker, Open, Policy, lexical_step, semantic_step
+from reflink.text import work_text
+
+DIM = 64
+PAPER = Policy(profile="paper")
+PRODUCTION = Policy()
+
+
+class Letters:
+    """Texts as counts of their letter pairs, hashed: alike texts are alike, whatever they are batched with."""
+
+    name, precision, dim = "letters", "fp32", DIM
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls.append(len(texts))
+        vectors = np.zeros((len(texts), DIM), np.float32)
+        for row, text in enumerate(texts):
+            for a, b in zip(text, text[1:], strict=False):
+                vectors[row, (ord(a) * 31 + ord(b)) % DIM] += 1
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+def work(n: int, title: str, **more: Any) -> Work:
+    told = {"authors": ("Galmes", "Medrano"), "venue": "New Phytologist", "year": 2007, "volume": "175", "fpage": str(80 + n)}
+    return Work.from_dict({"id": f"doi:10.1/{n}", "ids": {"doi": f"10.1/{n}"}, "title": title, **told, **more})
+
+
+WORKS = [
+    work(1, "Photosynthetic limitations in response to water stress and recovery"),
+    work(2, "Mapping of loci for phosphorus deficiency tolerance in rice"),
+    work(3, "Drought stress in grain legumes during reproduction", authors=("Farooq",), venue="J Agron Crop Sci"),
+    work(4, "Wheat", authors=("Shewry",), venue="J Exp Bot", year=2009, volume="60", fpage="1537"),
+    work(5, "The Pfam protein families database", authors=("Finn", "Bateman"), status="retracted", venue="Nucleic Acids Res"),
+]
+
+
+def catalog(works: Sequence[Work] = tuple(WORKS)) -> Catalog:
+    made = Catalog.empty(dim=DIM)
+    made.add(works, Letters().encode([work_text(one, "TVL", lexical=False) for one in works]))
+    return made
+
+
+def cite(of: Work, **changed: Any) -> Reference:
+    raw = f"{' '.join(of.authors)} {of.title}. {of.venue} {of.year};{of.volume}:{of.fpage}"
+    told = {
+        "id": "c#1", "citing": "doi:10.9/citing", "position": 1, "raw_text": raw, "title": of.title, "last_names": of.authors,
+        "venue": of.venue, "year": of.year, "volume": of.volume, "first_page": of.fpage,
+    }  # fmt: skip
+    return Reference.from_dict({name: value for name, value in {**told, **changed}.items() if value is not None})
+
+
+ELSEWHERE = cite(work(9, "Sodium hypochlorite and the disinfestation of seeds", authors=("Chun",), year=1997, volume="81"))
+EMPTY = Reference(id="c#2", citing="doi:10.9/citing", position=2)
+
+
+def one(reference: Reference, policy: Policy = PRODUCTION, of: Catalog | None = None) -> Link:
+    return Linker(of or catalog(), Letters(), policy).link([reference])[0]
+
+
+@pytest.mark.parametrize("target", [WORKS[0], WORKS[1], WORKS[2], WORKS[4]])
+def test_production_links_and_repeats_the_status(target: Work) -> None:
+    link = one(cite(target))
+    assert (link.cited, link.method, link.status) == (target.id, "semantic", target.status)
+    assert link.probability is not None
+    assert link.probability >= PRODUCTION.sure
+    assert link.reasons
+    assert link.runner_up is not None
+    assert link.runner_up.cited != link.cited
+
+
+def test_production_leaves_what_is_not_there_unresolved() -> None:
+    link = one(ELSEWHERE)
+    assert (link.cited, link.method, link.unresolved) == (None, None, "not-in-catalog")
+    assert link.runner_up is not None
+
+
+def test_reasons_for_no_link() -> None:
+    assert one(EMPTY).unresolved == "empty"
+    assert one(EMPTY, PAPER).unresolved == "empty"
+    nothing = catalog(WORKS[:1])
+    nothing.remove([WORKS[0].id])
+    assert one(ELSEWHERE, of=nothing).unresolved == "no-candidate"
+    assert one(ELSEWHERE, PAPER, of=nothing).unresolved == "no-candidate"
+
+
+def test_an_identifier_wins_and_says_so() -> None:
+    link = one(cite(WORKS[0], ids={"doi": "10.1/1"}))
+    assert (link.cited, link.method) == (WORKS[0].id, "identifier")
+    bare = Reference(id="c#1", citing="c", position=1, ids=Ids(doi="10.1/2"))
+    assert one(bare).cited == WORKS[1].id
+
+
+def test_a_contradicted_identifier_loses() -> None:
+    link = one(cite(WORKS[0], ids={"doi": "10.1/2"}))
+    assert link.cited == WORKS[0].id
+    assert one(ELSEWHERE.model_copy(update={"ids": Ids(doi="10.1/2")})).cited is None
+
+
+def test_a_citation_without_title_is_not_encoded_but_found_by_its_text() -> None:
+    encoder = Letters()
+    raw = cite(WORKS[0], title=None, last_names=None, venue=None, year=None, volume=None, first_page=None)
+    first = semantic_step([raw], catalog(), encoder, PRODUCTION)
+    assert first == [Open(reference=raw)]
+    assert encoder.calls == []
+    link = one(raw)
+    assert (link.cited, link.method) == (WORKS[0].id, "lexical")
+
+
+def test_never_to_the_citing_paper_itself_unless_it_says_so() -> None:
+    own = cite(WORKS[0], citing=WORKS[0].id)
+    assert one(own).cited is None
+    assert one(own.model_copy(update={"ids": Ids(doi="10.1/1")})).cited == WORKS[0].id
+
+
+def test_works_that_are_one_are_linked_by_the_canonical_id_and_are_no_runner_up_of_themselves() -> None:
+    twin = work(0, WORKS[0].title or "", fpage="81", ids={"doi": "10.1/0", "pmid": "7"})
+    here = catalog([*WORKS, twin, work(7, "Another title for it", ids={"pmid": "7", "doi": "10.1/1"})])
+    for policy in (PRODUCTION, PAPER):
+        link = one(cite(WORKS[0]), policy, here)
+        assert link.cited == "doi:10.1/0"
+        assert link.runner_up is not None
+        assert link.runner_up.cited not in ("doi:10.1/0", "doi:10.1/1", "doi:10.1/7")
+
+
+def test_equal_works_go_to_the_smallest_id() -> None:
+    twin = WORKS[1].model_copy(update={"id": "doi:10.1/2b", "ids": Ids(doi="10.1/2b")})
+    for works in ([twin, *WORKS], [*WORKS, twin]):
+        link = one(cite(WORKS[1]), of=catalog(works))
+        assert link.cited == "doi:10.1/2"
+        assert link.runner_up is not None
+        assert link.runner_up.cited == "doi:10.1/2b"
+
+
+def test_paper_takes_the_semantic_top_from_the_threshold_on() -> None:
+    link = one(cite(WORKS[0]), PAPER)
+    assert (link.cited, link.method, link.probability) == (WORKS[0].id, "semantic", None)
+    exact = Policy(profile="paper", threshold=0.0)
+    assert one(ELSEWHERE, exact).method == "semantic"
+
+
+def test_paper_else_takes_the_lexical_top_however_bad() -> None:
+    never = Policy(profile="paper", threshold=1.1)
+    link = one(ELSEWHERE, never)
+    assert link.method == "lexical"
+    assert link.cited is not None
+    best = catalog().trigrams
+    assert best is not None
+    from reflink.text import reference_text
+
+    ids = best.search([reference_text(ELSEWHERE, "Raw", lexical=True)], 1).ids
+    assert link.cited == ids[0, 0]
+
+
+def test_paper_ignores_identifiers_and_may_link_to_itself() -> None:
+    link = one(cite(WORKS[0], ids={"doi": "10.1/2"}, citing=WORKS[0].id), PAPER)
+    assert (link.cited, link.method) == (WORKS[0].id, "semantic")
+
+
+def test_one_encoding_per_call() -> None:
+    encoder = Letters()
+    semantic_step([cite(each) for each in WORKS], catalog(), encoder, PRODUCTION)
+    assert encoder.calls == [len(WORKS)]
+
+
+def test_open_travels_as_json() -> None:
+    first = semantic_step([ELSEWHERE], catalog(), Letters(), PRODUCTION)[0]
+    assert isinstance(first, Open)
+    assert len(first.found.semantic) > 0
+    assert Open.from_json(first.to_json()) == first
+    assert lexical_step([Open.from_json(first.to_json())], catalog(), PRODUCTION) == [one(ELSEWHERE)]
+
+
+def test_works_that_went_away_since_are_passed_over() -> None:
+    gone = Open(reference=ELSEWHERE, found=Found(by_identifier=("doi:10.1/gone",)))
+    assert lexical_step([gone], catalog(), PRODUCTION)[0].cited is None
+
+
+def test_each_step_needs_its_half_of_the_catalog_only() -> None:
+    reference = cite(WORKS[3], title="Wheats")
+    vectors_only, trigrams_only = Catalog.empty(dim=DIM, lexical_mode=None), Catalog.empty()
+    texts = [work_text(each, "TVL", lexical=False) for each in WORKS]
+    vectors_only.add(WORKS, Letters().encode(texts))
+    trigrams_only.add(WORKS)
+    never = Policy(sure=1.1)
+    first = semantic_step([reference], vectors_only, Letters(), never)[0]
+    assert isinstance(first, Open)
+    assert lexical_step([first], trigrams_only, never) == [one(reference, never)]
+    assert Linker(trigrams_only).link([reference])[0].method == "lexical"
+
+
+def test_an_encoder_that_did_not_make_the_vectors_is_refused() -> None:
+    made = Catalog.empty(dim=DIM, model="another", precision="fp32")
+    with pytest.raises(SnapshotError, match="another"):
+        Linker(made, Letters())
+
+
+references = st.lists(
+    st.sampled_from([*map(cite, WORKS), ELSEWHERE, EMPTY, cite(WORKS[0], title=None), cite(WORKS[1], ids={"doi": "10.1/4"})]),
+    max_size=8,
+)
+CATALOG = catalog()
+
+
+@given(references, st.integers(0, 8), st.sampled_from([PAPER, PRODUCTION]))
+def test_batching_changes_nothing(given_: list[Reference], cut: int, policy: Policy) -> None:
+    linker = Linker(CATALOG, Letters(), policy)
+    whole = linker.link(given_)
+    assert whole == linker.link(given_[:cut]) + linker.link(given_[cut:])
+    for reference, link in zip(given_, whole, strict=True):
+        assert (link.reference, link.citing) == (reference.id, reference.citing)
+        assert (link.cited is None) == (link.unresolved is not None) == (link.method is None)
+        assert link.cited is None or CATALOG.canonical(link.cited) == link.cited

@@ -1,0 +1,194 @@
+"""The demo's parts around its run: needs, defaults, signals, waves, the catalog's folder, the display."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from reflink.catalog import Catalog, snapshot
+from reflink.entities import Work
+from reflink.errors import BadRecord, NotAPaper, ReflinkError
+from tests.kafka import read_all
+from workers.local import broker as local_broker
+from workers.local import catalogs, demo
+from workers.local.demonstration import workspace
+from workers.local.display import Display, State
+from workers.local.papers import Published, publish_wave, waves
+from workers.sending import Sender
+from workers.settings import KafkaSettings, LinkerSettings
+
+PAPER = b"""<article><front><article-meta><article-id pub-id-type="doi">10.5555/one</article-id>
+<title-group><article-title>A title</article-title></title-group></article-meta></front></article>"""
+
+
+def arguments(*given: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    demo.add_arguments(parser)
+    return parser.parse_args(given)
+
+
+def test_the_examples_are_the_default_and_have_expectations() -> None:
+    papers, catalog, expected = demo.chosen(arguments())
+    assert (papers.name, catalog.name) == ("papers", "works.jsonl")
+    assert expected is not None
+    assert expected.name == "expected.json"
+
+
+@pytest.mark.parametrize("given", [("--profile", "paper"), ("--papers", "."), ("--catalog", str(Path(__file__)))])
+def test_anything_else_has_none_unless_given(given: tuple[str, str]) -> None:
+    assert demo.chosen(arguments(*given))[2] is None
+    assert demo.chosen(arguments(*given, "--expected", "."))[2] == Path()
+
+
+@pytest.mark.parametrize("option", ["--papers", "--catalog", "--expected", "--snapshot"])
+def test_what_is_not_there_is_named(option: str) -> None:
+    with pytest.raises(ReflinkError, match=f"{option}: nowhere does not exist"):
+        demo.chosen(arguments(option, "nowhere"))
+
+
+def test_a_folder_with_something_in_it_is_not_written_into(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    with pytest.raises(ReflinkError, match="is not empty"):
+        demo.chosen(arguments("--keep", str(tmp_path)))
+
+
+def test_java_and_maven_are_asked_for_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("REFLINK_CACHE", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    lines = list(demo.missing_needs({}))
+    assert [line.split()[0] for line in lines] == ["Java", "Maven"]
+    assert not any("\n" in line for line in lines)
+    (tmp_path / "kafka-4.3.0").mkdir()
+    assert [line.split()[0] for line in demo.missing_needs({})] == ["Java"], "the jars are there already"
+    assert list(demo.missing_needs({demo.BOOTSTRAP: "elsewhere:9092"})) == []
+    assert local_broker.default_cache() == tmp_path
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_run_once(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    cleaned = False
+    with pytest.raises(demo.Interrupted) as raised, demo.signals_interrupt():  # noqa: PT012
+        try:
+            os.kill(os.getpid(), number)
+        finally:
+            os.kill(os.getpid(), number)  # a second one does not disturb the tidying up
+            cleaned = True
+    assert (cleaned, raised.value.exit_code, str(raised.value)) == (True, 128 + number, number.name)
+    assert signal.getsignal(number) is before
+
+
+def test_waves_are_numbered_folders_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for name in ("10-last", "2-second", "1-first", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "3-file.xml").touch()
+    assert [each.name for each in waves(tmp_path)] == ["1-first", "2-second", "10-last"]
+    assert waves(tmp_path / "other") == [tmp_path / "other"]
+    assert waves(tmp_path / "3-file.xml") == [tmp_path / "3-file.xml"]
+
+
+def test_papers_are_published_under_their_id_poison_under_its_name(kafka: KafkaSettings, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(PAPER)
+    (tmp_path / "b.xml.gz").write_bytes(gzip.compress(PAPER))
+    (tmp_path / "c.xml").write_bytes(b"a poem")
+    (tmp_path / "d.xml.gz").write_bytes(gzip.compress(PAPER)[:-9])
+    published = Published()
+    with Sender(kafka) as sender:
+        names = list(publish_wave(tmp_path, sender, published, pointer_root=tmp_path, clock=lambda: 1.5))
+    assert names == ["a.xml", "b.xml.gz", "c.xml", "d.xml.gz"]
+    assert published.versions == {"doi:10.5555/one": 1501, "c.xml": 1500}, "two of one id are two versions of it"
+    assert published.files["doi:10.5555/one"] == ["a.xml", "b.xml.gz"]
+    assert [name for name, _ in published.refused] == ["d.xml.gz"]
+    assert sorted(record.timestamp for record in read_all(kafka, "papers")) == [1500, 1500, 1501]
+
+
+def test_what_cannot_be_opened_is_told_in_one_line(kafka: KafkaSettings, tmp_path: Path) -> None:
+    (tmp_path / "papers.tar").write_bytes(b"no tar")
+    with Sender(kafka) as sender, pytest.raises(NotAPaper, match=r"papers\.tar: cannot be read"):
+        list(publish_wave(tmp_path / "papers.tar", sender, Published(), pointer_root=tmp_path))
+
+
+def works_file(folder: Path, count: int) -> Path:
+    path = folder / "works.jsonl"
+    works = (Work(id=f"doi:10.1/{number}", title=f"Title {number}") for number in range(count))
+    path.write_bytes(b"".join(work.to_json() + b"\n" for work in works))
+    return path
+
+
+def test_small_is_what_a_linker_encodes_at_once(tmp_path: Path) -> None:
+    assert catalogs.is_small(works_file(tmp_path, catalogs.SMALL))
+    assert not catalogs.is_small(works_file(tmp_path, catalogs.SMALL + 1))
+
+
+def test_a_catalog_is_built_once_and_bound_by_a_copy(kafka: KafkaSettings, tmp_path: Path) -> None:
+    works = works_file(tmp_path, 40)
+    built = catalogs.build(works, LinkerSettings(), tmp_path / "cache")
+    made = (built / snapshot.MANIFEST).stat().st_mtime_ns
+    assert catalogs.build(works, LinkerSettings(), tmp_path / "cache") == built
+    assert (built / snapshot.MANIFEST).stat().st_mtime_ns == made
+    assert catalogs.build(works_file(tmp_path, 41), LinkerSettings(), tmp_path / "cache") != built
+
+    works = works_file(tmp_path, 40)
+    copy = catalogs.linked_copy(built, tmp_path / "copy")
+    assert catalogs.fill(works, kafka, lambda _: None, bound_to=copy) == 40
+    assert snapshot.read(copy).topic == kafka.topic("catalog")
+    assert snapshot.read(built).topic is None, "the cached one is bound to no topic"
+    assert len(Catalog.open(copy)) == 40
+    found = catalogs.find_works(kafka, {"doi:10.1/7", "doi:10.1/none"})
+    assert {work_id: work.title for work_id, work in found.items()} == {"doi:10.1/7": "Title 7"}
+
+
+def test_a_bad_line_of_the_catalog_ends_the_demo(kafka: KafkaSettings, tmp_path: Path) -> None:
+    path = tmp_path / "works.jsonl"
+    path.write_text('{"id": "doi:10.1/a", "title": "A"}\n{"id": \n')
+    with pytest.raises(BadRecord, match=r"works\.jsonl:2"):
+        catalogs.fill(path, kafka, lambda _: None)
+
+
+def test_a_failed_run_leaves_its_logs_and_nothing_else() -> None:
+    display = Display(Console(file=io.StringIO()))
+    with workspace(None, display) as gone:
+        (gone / "kafka").mkdir()
+    assert not gone.exists()
+    with pytest.raises(ReflinkError), workspace(None, display) as failed:  # noqa: PT012
+        (failed / "kafka").mkdir()
+        (failed / "logs").mkdir()
+        raise ReflinkError("it failed")
+    assert [each.name for each in failed.iterdir()] == ["logs"]
+    (failed / "logs").rmdir()
+    failed.rmdir()
+    with pytest.raises(demo.Interrupted), workspace(None, display) as interrupted:  # noqa: PT012
+        (interrupted / "logs").mkdir()
+        raise demo.Interrupted(signal.SIGINT)
+    assert not interrupted.exists()
+
+
+def test_where_nobody_watches_progress_is_lines() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    display = Display(console)
+    with display.progress("1-first") as draw:
+        draw(State(papers=3, parsed=1, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
+    with display.step("a [step]"):
+        pass
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert (
+        "1-first: papers 2/3 parsed, references 5/7 settled: 4 linked, 1 unresolved, 1 dead letters, 2 references/s, 2.0 s"
+        in text
+    )
+    assert "a [step]: 0.0 s" in text
+
+
+def test_where_somebody_watches_it_is_bars() -> None:
+    console = Console(file=io.StringIO(), width=120, force_terminal=True)
+    display = Display(console)
+    with display.progress("papers") as draw:
+        draw(State(papers=3, parsed=1, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
+    assert "5/7" in console.file.getvalue()  # type: ignore[attr-defined]

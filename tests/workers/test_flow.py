@@ -1,0 +1,360 @@
+"""The flow's rules one by one; test_flow_guarantee.py has what they are for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.workers.echo import until
+from workers.flow import Batch, BatchPolicy, Flow
+from workers.stage import Place, Received
+
+P: Place = ("references", 0)
+Q: Place = ("references", 1)
+LONG = 30.0
+
+
+def records(start: int, stop: int, place: Place = P, size: int = 0) -> list[Received]:
+    return [Received(*place, offset, None, b"x" * size, (), 0) for offset in range(start, stop)]
+
+
+def flow_of(*places: Place, records: int = 10, bytes: int = 10**9, linger_s: float = 0.0, queue_bytes: int = 10**9) -> Flow:
+    flow = Flow(BatchPolicy(records, bytes, linger_s), queue_bytes=queue_bytes)
+    flow.assign(places or (P,))
+    flow.news()
+    return flow
+
+
+def taken(flow: Flow, timeout_s: float = 0) -> Batch:
+    batch = flow.take(timeout_s)
+    assert batch is not None
+    return batch
+
+
+def offsets(batch: Batch) -> list[int]:
+    return [record.offset for record in batch.records]
+
+
+def offer(flow: Flow, *groups: list[Received]) -> None:
+    flow.offer([record for group in groups for record in group], flow.departures())
+
+
+class Later:
+    """A call in a thread of its own, and what it returned."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.answers: list[Any] = []
+        self.thread = threading.Thread(target=lambda: self.answers.append(call()), daemon=True)
+        self.thread.start()
+
+    def answer(self) -> Any:
+        self.thread.join(LONG)
+        assert not self.thread.is_alive(), "it still waits"
+        return self.answers[0]
+
+
+# When batches close
+
+
+def test_an_idle_worker_takes_what_is_there_at_once():
+    flow = flow_of(linger_s=LONG)
+    waiting = Later(lambda: flow.take(LONG))
+    offer(flow, records(0, 3))
+    assert offsets(waiting.answer()) == [0, 1, 2]
+
+
+def test_the_first_batch_after_idleness_does_not_linger_even_when_records_came_before_it_was_asked_for():
+    flow = flow_of(linger_s=LONG)
+    offer(flow, records(0, 3))
+    assert offsets(taken(flow)) == [0, 1, 2]
+
+
+def under_load(**policy: Any) -> Flow:
+    """A flow whose last batch left records waiting, once that was found twice."""
+    flow = flow_of(**policy)
+    offer(flow, records(0, 21, size=10))
+    assert offsets(taken(flow)) == list(range(10))
+    assert offsets(taken(flow)) == list(range(10, 20))
+    return flow
+
+
+@pytest.mark.parametrize(("size", "last"), [(0, 30), (1000, 22)])
+def test_under_load_a_batch_waits_for_its_budget_of_records_or_bytes(size: int, last: int):
+    flow = under_load(linger_s=LONG, bytes=2000)
+    waiting = Later(lambda: flow.take(LONG))
+    offer(flow, records(21, last - 1, size=size))
+    time.sleep(0.02)
+    assert waiting.thread.is_alive(), "it did not wait for the budget"
+    offer(flow, records(last - 1, last, size=size + 900 if size else 0))
+    assert offsets(waiting.answer()) == list(range(20, last))
+
+
+def test_under_load_a_batch_closes_after_the_linger_with_what_there_is():
+    flow = under_load(linger_s=0.01)
+    assert offsets(taken(flow, LONG)) == [20]
+
+
+def test_a_worker_that_found_nothing_is_idle_again():
+    flow = under_load(linger_s=0.01)
+    taken(flow)
+    assert flow.take(0) is None
+    flow.policy = BatchPolicy(10, 10**9, LONG)
+    offer(flow, records(21, 23))
+    assert offsets(taken(flow)) == [21, 22]
+
+
+def test_a_batch_has_at_most_its_records():
+    flow = flow_of(records=4)
+    offer(flow, records(0, 10))
+    assert [offsets(taken(flow)) for _ in range(3)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_a_batch_closes_at_its_bytes_and_never_stays_empty():
+    flow = flow_of(bytes=1000)
+    offer(flow, records(0, 1, size=5000), records(1, 4, size=500))
+    assert [offsets(taken(flow)) for _ in range(3)] == [[0], [1, 2], [3]]
+
+
+def test_nothing_comes_in_time():
+    assert flow_of().take(0.01) is None
+
+
+def test_positions_are_the_next_offset_of_every_partition():
+    flow = flow_of(P, Q)
+    offer(flow, records(0, 3), records(7, 9, Q))
+    assert taken(flow).positions == {P: 3, Q: 9}
+
+
+# News
+
+
+def test_news_is_heard_before_records_are_seen():
+    flow = flow_of(P)
+    flow.assign([Q])
+    offer(flow, records(0, 1, Q))
+    assert flow.take(LONG) is None
+    assert flow.news() == [("assigned", (Q,))]
+    assert offsets(taken(flow)) == [0]
+
+
+@pytest.mark.parametrize("event", ["assigned", "released"])
+def test_news_that_comes_while_a_batch_lingers_is_heard_first(event: str):
+    flow = flow_of(P, Q, linger_s=LONG)
+    flow.revoke([Q], 0)
+    flow.news()
+    offer(flow, records(0, 21))
+    taken(flow), taken(flow)
+    lingering = Later(lambda: flow.take(LONG))
+    time.sleep(0.05)
+    if event == "assigned":
+        flow.assign([Q])
+        offer(flow, records(0, 9, Q))
+    else:
+        flow.lose([Q])
+    assert lingering.answer() is None, "the stage would see records of a partition that it has not heard of"
+    assert [kind for kind, _ in flow.news()] == [event]
+
+
+# Rebalances
+
+
+def test_records_of_partitions_that_are_not_ours_are_dropped():
+    flow = flow_of(P)
+    offer(flow, records(0, 2, Q), records(0, 1))
+    assert taken(flow).positions == {P: 1}
+
+
+def test_a_partition_that_left_and_came_back_within_one_poll_is_read_again():
+    flow = flow_of(P, Q)
+    before = flow.departures()
+    flow.revoke([P], 0)
+    flow.assign([P])
+    flow.news()
+    flow.offer([*records(5, 8), *records(0, 2, Q)], before)
+    assert taken(flow).positions == {Q: 2}
+    assert flow.to_seek_back() == {P}
+    offer(flow, records(8, 9))
+    assert flow.take(0) is None, "records came in before the partition was sought back"
+    flow.sought_back(P, flow.departures())
+    offer(flow, records(3, 5))
+    assert offsets(taken(flow)) == [3, 4]
+
+
+def test_a_partition_that_came_left_and_came_back_within_one_poll_is_read_again():
+    flow = flow_of(Q)
+    before = flow.departures()
+    flow.assign([P])
+    flow.revoke([P], 0)
+    flow.assign([P])
+    flow.news()
+    flow.offer(records(0, 3), before)
+    assert flow.take(0) is None
+    assert flow.to_seek_back() == {P}
+
+
+def test_a_partition_that_came_within_a_poll_is_not_read_twice():
+    flow = flow_of(Q)
+    before = flow.departures()
+    flow.assign([P])
+    flow.news()
+    flow.offer(records(0, 3), before)
+    assert offsets(taken(flow)) == [0, 1, 2]
+
+
+def test_a_partition_that_left_and_came_back_while_it_was_sought_back_is_sought_back_anew():
+    flow = flow_of(P)
+    flow.discard()
+    before = flow.departures()
+    flow.revoke([P], 0)
+    flow.assign([P])
+    flow.sought_back(P, before)
+    assert flow.to_seek_back() == {P}
+
+
+def test_revoking_waits_for_the_batch_in_flight():
+    flow = flow_of(P)
+    offer(flow, records(0, 15))
+    batch = taken(flow)
+    revoking = Later(lambda: flow.revoke([P], LONG))
+    until(lambda: not flow.owned())
+    assert revoking.thread.is_alive()
+    assert flow.current(batch)
+    assert not flow.waiting(), "records that wait belong to another worker now"
+    flow.done(batch)
+    assert revoking.answer() is True
+    assert flow.news() == [("released", (P,))]
+
+
+def test_revoking_does_not_wait_for_other_partitions():
+    flow = flow_of(P, Q)
+    offer(flow, records(0, 1, Q))
+    batch = taken(flow)
+    assert flow.revoke([P], 0) is True
+    assert flow.current(batch)
+
+
+def test_at_the_deadline_what_is_in_flight_is_given_up_and_the_rest_read_again():
+    flow = flow_of(P, Q)
+    offer(flow, records(0, 1), records(0, 1, Q))
+    batch = taken(flow)
+    offer(flow, records(1, 2, Q))
+    assert flow.revoke([P], 0.01) is False
+    assert not flow.current(batch)
+    assert flow.to_seek_back() == set(), "the batch in flight may still be in an open transaction"
+    flow.done(batch)
+    assert flow.to_seek_back() == {Q}
+    assert flow.news() == [("released", (P,))]
+
+
+def test_what_is_lost_is_not_committed():
+    flow = flow_of(P, Q)
+    offer(flow, records(0, 12), records(0, 2, Q))
+    batch = taken(flow)
+    flow.lose([P, Q])
+    assert not flow.current(batch)
+    assert flow.owned() == frozenset()
+    assert not flow.waiting()
+    flow.done(batch)
+    assert flow.to_seek_back() == set()
+
+
+# Failing transactions
+
+
+def test_after_a_failed_transaction_everything_uncommitted_is_read_again():
+    flow = flow_of(P, Q)
+    offer(flow, records(0, 25), records(0, 1, Q))
+    first, second = taken(flow), taken(flow)
+    flow.discard()
+    assert not flow.current(first)
+    assert not flow.current(second)
+    assert flow.take(0) is None
+    assert not flow.idle()
+    flow.done(first)
+    assert flow.to_seek_back() == {Q}
+    flow.done(second)
+    assert flow.to_seek_back() == {P, Q}
+    for place in (P, Q):
+        flow.sought_back(place, flow.departures())
+    assert flow.idle()
+    offer(flow, records(0, 1))
+    assert flow.current(taken(flow))
+
+
+# Backpressure and waiting
+
+
+def test_full_and_drained_have_a_gap_between_them():
+    flow = flow_of(records=1, queue_bytes=1000)
+    assert flow.drained()
+    offer(flow, records(0, 4, size=150))
+    assert flow.full()
+    seen = []
+    while flow.waiting():
+        taken(flow)
+        seen.append((flow.full(), flow.drained()))
+    assert seen == [(False, False), (False, False), (False, True), (False, True)]
+
+
+def test_dropping_records_frees_their_room():
+    flow = flow_of(P, Q, queue_bytes=1000)
+    offer(flow, records(0, 9), records(0, 1, Q))
+    flow.revoke([P], 0)
+    assert flow.drained()
+    offer(flow, records(1, 10, Q))
+    assert flow.full()
+
+
+def test_waiting_for_a_batch():
+    flow = flow_of()
+    offer(flow, records(0, 1))
+    batch = taken(flow)
+    assert flow.wait_for(batch, 0.01) is False
+    waiting = Later(lambda: flow.wait_for(batch, LONG))
+    flow.done(batch)
+    assert waiting.answer() is True
+
+
+# The end
+
+
+def test_after_closing_no_batch_is_taken_and_those_in_flight_go_on():
+    flow = flow_of()
+    offer(flow, records(0, 15))
+    batch = taken(flow)
+    flow.close()
+    assert flow.take(LONG) is None
+    assert flow.current(batch)
+
+
+def test_closing_ends_a_linger_without_a_batch():
+    flow = under_load(linger_s=LONG)
+    lingering = Later(lambda: flow.take(LONG))
+    time.sleep(0.05)
+    flow.close()
+    assert lingering.answer() is None
+
+
+def test_closing_wakes_who_waits():
+    flow = flow_of()
+    waiting = Later(lambda: flow.take(LONG))
+    flow.close()
+    assert waiting.answer() is None
+
+
+def test_abandoning_frees_who_waits_for_batches_in_flight():
+    flow = flow_of(P)
+    offer(flow, records(0, 1))
+    batch = taken(flow)
+    revoking = Later(lambda: flow.revoke([P], LONG))
+    awaiting = Later(lambda: flow.wait_for(batch, LONG))
+    until(lambda: not flow.owned())
+    flow.abandon()
+    assert revoking.answer() is True
+    assert awaiting.answer() is True
+    assert not flow.current(batch)
+    assert flow.take(0) is None

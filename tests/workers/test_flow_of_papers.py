@@ -1,0 +1,185 @@
+"""Papers through all four workers as processes on a real broker: the outcomes are those of the library alone."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from reflink import jats
+from reflink.catalog import Catalog
+from reflink.entities import Paper, Work
+from reflink.errors import ReflinkError
+from reflink.linker import Linker, Policy
+from reflink.semantic import Encoder
+from schemas import LinkEvent
+from tests.kafka import create_topics, new_prefix, read_all, send
+from tests.workers.corpus import EXAMPLES, example_works
+from tests.workers.echo import until
+from workers.loading import load
+from workers.local.pipeline import WORKERS, Pipeline
+from workers.publishing import publish, record_of
+from workers.sending import Sender
+from workers.settings import KafkaSettings
+
+
+def example_papers() -> dict[str, bytes]:
+    files = sorted(path for path in (EXAMPLES / "papers").rglob("*") if path.is_file())
+    return {path.name: gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files}
+
+
+def parsed(papers: dict[str, bytes]) -> list[Paper]:
+    found = []
+    for name, data in papers.items():
+        try:
+            found.append(jats.parse(data, source=Path(name).stem))
+        except ReflinkError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def works() -> list[Work]:
+    """The catalog, the papers' own works included: what the workers follow does not change while they link."""
+    return [*example_works(), *(paper.work() for paper in parsed(example_papers()))]
+
+
+@pytest.fixture(scope="module")
+def flow(broker, works, tmp_path_factory) -> Iterator[tuple[KafkaSettings, Pipeline]]:
+    kafka = create_topics(broker.address, new_prefix())
+    load(works, kafka)
+    settings = {
+        "kafka_bootstrap_servers": broker.address,
+        "topic_prefix": kafka.topic_prefix,
+        "precision": "fp32",
+        "offer_papers": "false",
+        "idle_commit_s": 0.2,
+    }
+    with Pipeline(tmp_path_factory.mktemp("flow"), **settings) as pipeline:
+        for worker in WORKERS:
+            pipeline.start(worker)
+        pipeline.wait_ready()
+        with Sender(kafka) as sender:
+            publish((record_of(name, data) for name, data in example_papers().items()), sender)
+        expected = sum(len(paper.references) for paper in parsed(example_papers()))
+        until(lambda: pipeline.check() or len(links_of(kafka)) >= expected, 180, "all outcomes")
+        yield kafka, pipeline
+
+
+def links_of(kafka: KafkaSettings) -> dict[str, LinkEvent]:
+    """The current outcome of every reference, as a reader of the compacted topic builds it."""
+    current: dict[str, LinkEvent] = {}
+    for record in read_all(kafka, "links"):
+        key = record.key.decode()
+        if record.value is None:
+            current.pop(key, None)
+        else:
+            current[key] = LinkEvent.from_json(record.value)
+    return current
+
+
+def comparable(link: Any) -> dict[str, Any]:
+    """A link with its scores apart, since an encoder's last digits depend on what shares its batch."""
+    fields = link.to_dict()
+    scores = [fields.pop("score", None), (fields.get("runner_up") or {}).pop("score", None)]
+    return {"fields": fields, "scores": pytest.approx([0.0 if score is None else score for score in scores], abs=1e-4)}
+
+
+def test_the_outcomes_are_those_of_the_library_alone(flow, works):
+    kafka, _ = flow
+    encoder = Encoder(precision="fp32")
+    catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision)
+    catalog.add_encoded(works, encoder)
+    linker = Linker(catalog, encoder, Policy())
+    streamed = links_of(kafka)
+    papers = parsed(example_papers())
+    assert sorted(streamed) == sorted(reference.id for paper in papers for reference in paper.references)
+    for paper in papers:
+        for reference, link in zip(paper.references, linker.link(paper.references), strict=True):
+            event = streamed[reference.id]
+            assert event.reference == reference
+            assert comparable(event.link) == comparable(link)
+
+
+def test_every_outcome_was_published_once_beside_its_paper(flow):
+    kafka, _ = flow
+    records = read_all(kafka, "links")
+    assert len({record.key for record in records}) == len(records)
+    partitions: dict[str, set[int]] = {}
+    for record in records:
+        event = LinkEvent.from_json(record.value)
+        partitions.setdefault(event.citing, set()).add(record.partition)
+        kind = record.header("reflink-outcome")
+        assert kind == ("linked" if event.link.cited else "unresolved")
+        assert event.arrived <= event.judged <= record.timestamp
+    assert all(len(each) == 1 for each in partitions.values())
+
+
+def test_papers_that_are_none_are_dead_letters_with_the_reason(flow):
+    kafka, _ = flow
+    dead = {
+        record.key.decode(): record for record in read_all(kafka, "dead-letters") if record.header("reflink-topic") == "papers"
+    }
+    expected = orjson.loads((EXAMPLES / "expected.json").read_bytes())["dead_letters"]
+    assert set(expected) <= set(dead)
+    for name in expected:
+        assert dead[name].header("reflink-exception") == "NotAPaper"
+        assert dead[name].header("reflink-message")
+
+
+def test_poison_in_every_topic_is_dead_lettered_and_the_rest_goes_on(flow, works):
+    kafka, pipeline = flow
+    before = len(read_all(kafka, "dead-letters"))
+    topics = ("papers", "references", "retries", "fallback", "outcomes", "catalog")
+    for topic in topics:
+        send(kafka, topic, [(b"poison", b'{"neither": "one thing nor another"'), (b"poison", b"\xff\x00")])
+    paper = (
+        b'<article><front><article-meta><article-id pub-id-type="doi">10.5555/reflink.after.poison</article-id><title-group>'
+        b"<article-title>After the poison</article-title></title-group></article-meta></front><back><ref-list><ref id='r1'>"
+        b'<mixed-citation><pub-id pub-id-type="doi">%s</pub-id><article-title>%s</article-title></mixed-citation></ref>'
+        b"</ref-list></back></article>"
+    )
+    work = next(work for work in works if work.ids.doi and work.title and len(work.title) > 40 and "&" not in work.title)
+    with Sender(kafka) as sender:
+        publish([record_of("after.xml", paper % (work.ids.doi.encode(), work.title.encode()))], sender)
+    reference = "doi:10.5555/reflink.after.poison#r1.1"
+    until(lambda: pipeline.check() or reference in links_of(kafka), 60)
+    until(lambda: len(read_all(kafka, "dead-letters")) == before + 2 * len(topics), 60, "a dead letter for every poison")
+    dead = read_all(kafka, "dead-letters")[before:]
+    assert {record.header("reflink-topic") for record in dead} == set(topics)
+    assert all(record.value in (b'{"neither": "one thing nor another"', b"\xff\x00") for record in dead)
+    assert {record.header("reflink-worker") for record in dead} == set(WORKERS)
+
+
+def test_a_revision_and_a_withdrawal(flow):
+    kafka, pipeline = flow
+
+    def version(number: int, references: list[str]) -> None:
+        entries = "".join(
+            f'<ref id="{each}"><mixed-citation>Nobody {each}. Nothing. 1900.</mixed-citation></ref>' for each in references
+        )
+        xml = (
+            '<article><front><article-meta><article-id pub-id-type="doi">10.5555/reflink.revised</article-id><title-group>'
+            "<article-title>Revised</article-title></title-group></article-meta></front>"
+            f"<back><ref-list>{entries}</ref-list></back></article>"
+        )
+        with Sender(kafka) as sender:
+            publish([record_of("revised.xml", xml.encode(), version=number)], sender)
+
+    def current() -> set[str]:
+        return {key.split("#")[1] for key in links_of(kafka) if key.startswith("doi:10.5555/reflink.revised#")}
+
+    version(1, ["a", "b"])
+    until(lambda: pipeline.check() or current() == {"a.1", "b.1"})
+    version(3, ["b", "c"])
+    until(lambda: pipeline.check() or current() == {"b.1", "c.1"})
+    version(2, ["a", "d"])  # an older one that comes late
+    version(4, ["c", "e"])
+    until(lambda: pipeline.check() or current() == {"c.1", "e.1"})
+    with Sender(kafka) as sender:
+        sender.send("papers", b"doi:10.5555/reflink.revised", None)
+    until(lambda: pipeline.check() or current() == set())

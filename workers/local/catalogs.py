@@ -1,0 +1,104 @@
+"""The demo's catalog: works into the topic, and for large files a snapshot, so that no worker encodes what another did."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from kafka import TopicPartition
+
+from reflink.catalog import snapshot
+from reflink.catalog.reading import read_works
+from reflink.entities import Work
+from reflink.errors import BadRecord
+from schemas import CatalogEvent
+from workers.clients import plain_consumer
+from workers.loading import load, load_and_bind
+from workers.local.broker import LocalSetupError
+from workers.settings import KafkaSettings, LinkerSettings
+
+#: Up to so many works, a linker encodes the topic in about the time that a build takes to begin.
+SMALL: Final = 5000
+
+
+def is_small(works: Path) -> bool:
+    """Whether workers may as well read the works from the topic."""
+    return next(islice(read_works(works), SMALL, None), None) is None
+
+
+def build(works: Path, settings: LinkerSettings, cache: Path) -> Path:
+    """The catalog folder of a file of works, made by ``reflink catalog build`` unless the cache has it. Raises LocalSetupError.
+
+    What makes a folder another one is in its name: the file, the model, how it computes, the modes and the format.
+    """
+    how = (settings.model, settings.device, settings.precision, settings.semantic_mode, settings.lexical_mode, snapshot.FORMAT)
+    with works.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    digest.update(repr(how).encode())
+    folder = cache / "catalogs" / digest.hexdigest()[:16]
+    if not (folder / snapshot.MANIFEST).exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        modes = ["--mode", settings.semantic_mode, "--lexical-mode", settings.lexical_mode]
+        encoder = ["--device", settings.device, "--precision", settings.precision]
+        model = [] if settings.model is None else ["--model", settings.model]
+        command = [sys.executable, "-m", "reflink.cli", "catalog", "build", str(works), "--out", str(folder)]
+        if subprocess.run([*command, *modes, *encoder, *model], check=False).returncode != 0:
+            raise LocalSetupError(f"`reflink catalog build {works}` failed; what it has done so far is kept for the next time")
+    return folder
+
+
+def linked_copy(folder: Path, to: Path) -> Path:
+    """The snapshot once more, to be bound to a topic: its files are immutable and shared, but for the manifest."""
+
+    def link_or_copy(source: str, target: str) -> None:
+        try:
+            os.link(source, target)
+        except OSError:  # another file system
+            shutil.copyfile(source, target)
+
+    # Binding replaces the manifest by another file: the original's stays as it is.
+    shutil.copytree(folder, to, copy_function=link_or_copy)
+    return to
+
+
+def fill(works: Path, settings: KafkaSettings, progress: Callable[[int], object], *, bound_to: Path | None = None) -> int:
+    """Loads the works into the topic, and binds a snapshot of them to it if one is given; returns how many.
+
+    Raises BadRecord for the first bad line, SnapshotError, NotSent.
+    """
+    if bound_to is None:
+        return load(_sound(works), settings, progress)
+    return load_and_bind(_sound(works), bound_to, settings, progress)
+
+
+def _sound(works: Path) -> Iterator[Work]:
+    for each in read_works(works):
+        if isinstance(each, BadRecord):
+            raise each
+        yield each
+
+
+def find_works(settings: KafkaSettings, ids: set[str]) -> dict[str, Work]:
+    """The newest state of these works in the catalog topic, papers that were added to it included."""
+    found: dict[str, Work] = {}
+    place = TopicPartition(settings.topic("catalog"), 0)
+    consumer = plain_consumer(settings)
+    try:
+        consumer.assign([place])
+        consumer.seek_to_beginning()
+        end = consumer.end_offsets([place])[place]
+        while consumer.position(place) < end:
+            for record in consumer.poll(timeout_ms=500).get(place, ()):
+                work_id = (record.key or b"").decode("utf-8", "replace")
+                if work_id in ids and record.value is not None and (work := CatalogEvent.from_json(record.value).work):
+                    found[work_id] = work
+    finally:
+        consumer.close()
+    return found

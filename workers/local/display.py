@@ -1,0 +1,122 @@
+"""Progress of the demo on standard error: bars where a person watches, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+#: Between two lines where nobody watches.
+_LINE_S: Final = 5.0
+
+
+@dataclass(frozen=True)
+class State:
+    """How far the run is: ``papers`` sent, those ``parsed`` (with a manifest), their ``references`` and what became of them."""
+
+    papers: int
+    parsed: int
+    references: int
+    linked: int
+    unresolved: int
+    dead_letters: int
+    seconds: float
+
+    @property
+    def settled(self) -> int:
+        """References with an outcome."""
+        return self.linked + self.unresolved
+
+    def line(self) -> str:
+        """All of it."""
+        rate = self.settled / self.seconds if self.seconds > 0 else 0.0
+        parsed = f"{self.parsed + self.dead_letters:,}/{self.papers:,}"
+        return (
+            f"papers {parsed} parsed, references {self.settled:,}/{self.references:,} settled: {self.linked:,} linked, "
+            f"{self.unresolved:,} unresolved, {self.dead_letters} dead letters, {rate:,.0f} references/s"
+        )
+
+
+class Display:
+    """Steps and progress."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(file=sys.stderr)
+
+    def say(self, text: str) -> None:
+        """One line that stays."""
+        self.console.print(escape(text), highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """Something that takes a while; says how long it took."""
+        started = time.monotonic()
+        if self.console.is_terminal:
+            with self.console.status(escape(text)):
+                yield
+        else:
+            yield
+        self.say(f"{text}: {time.monotonic() - started:.1f} s")
+
+    @contextmanager
+    def counting(self, what: str) -> Iterator[Callable[[int], None]]:
+        """Gives a function that takes the count so far."""
+        if not self.console.is_terminal:
+            with self.step(what):
+                yield lambda _: None
+            return
+        started = time.monotonic()
+        columns = (TextColumn("{task.description}"), TextColumn("{task.completed:,.0f}"), TimeElapsedColumn())
+        with Progress(*columns, console=self.console, transient=True) as progress:
+            task = progress.add_task(what, total=None)
+            yield lambda count: progress.update(task, completed=count)
+        self.say(f"{what}: {time.monotonic() - started:.1f} s")
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Callable[[State], None]]:
+        """Gives a function that takes the state, as often as one likes; the last one stays on the screen."""
+        last: State | None = None
+        if self.console.is_terminal:
+            columns = (
+                TextColumn("{task.description:10}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[more]}"),
+            )
+            with Progress(*columns, console=self.console, transient=True) as bars:
+                papers, references = (bars.add_task(name, total=None, more="") for name in ("papers", "references"))
+
+                def draw(state: State) -> None:
+                    nonlocal last
+                    last = state
+                    _draw(bars, papers, references, state)
+
+                yield draw
+        else:
+            shown, next_line = "", time.monotonic() + _LINE_S
+
+            def write(state: State) -> None:
+                nonlocal last, shown, next_line
+                last = state
+                if time.monotonic() >= next_line and state.line() != shown:
+                    shown, next_line = state.line(), time.monotonic() + _LINE_S
+                    self.say(f"{title}: {shown}")
+
+            yield write
+        if last is not None:
+            self.say(f"{title}: {last.line()}, {last.seconds:.1f} s")
+
+
+def _draw(bars: Progress, papers: TaskID, references: TaskID, state: State) -> None:
+    rate = state.settled / state.seconds if state.seconds > 0 else 0.0
+    dead = f"{state.dead_letters} dead letters" if state.dead_letters else ""
+    bars.update(papers, completed=state.parsed + state.dead_letters, total=state.papers or None, more=dead)
+    more = f"{state.linked:,} linked, {state.unresolved:,} unresolved, {rate:,.0f}/s"
+    bars.update(references, completed=state.settled, total=state.references or None, more=more)

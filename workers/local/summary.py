@@ -1,0 +1,233 @@
+"""What the demo says at its end: counts, times, dead letters, a few links in full, and what is not as expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from reflink.cli.output import describe
+from reflink.entities import Work
+from reflink.errors import BadRecord
+from workers.local.outcomes import Outcomes, Settled
+from workers.local.papers import Published
+
+_EXAMPLES: Final = {"identifier": 1, "semantic": 2, "lexical": 2, "": 1}
+_DIFFERENCES_SHOWN: Final = 30
+_DEAD_SHOWN: Final = 20
+_TEXT: Final = 300
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The outcomes written down for a set of papers: canonical work id or None by reference id, and the unreadable files."""
+
+    references: Mapping[str, str | None]
+    dead_letters: frozenset[str]
+
+    @classmethod
+    def read(cls, path: Path) -> Expected:
+        """From ``{"references": {id: work id or null}, "dead_letters": [file names]}``. Raises BadRecord."""
+        try:
+            fields = orjson.loads(path.read_bytes())
+            return cls(dict(fields["references"]), frozenset(fields["dead_letters"]))
+        except OSError as error:
+            raise BadRecord(f"{path}: cannot be read: {error.strerror}") from None
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+            raise BadRecord(
+                f'{path}: must be {{"references": {{id: work id or null}}, "dead_letters": [file names]}}: '
+                f"{type(error).__name__}: {error}"
+            ) from None
+
+
+def files_of_dead_letters(outcomes: Outcomes, published: Published) -> list[tuple[str, str]]:
+    """File name (of the paper, else the record's key) and what was wrong, in order of name."""
+    return sorted(
+        (name, f"{letter.error}: {letter.message}" + ("" if letter.topic == "papers" else f" (from topic {letter.topic})"))
+        for letter in outcomes.dead_letters
+        for name in (published.files.get(letter.key, ()) if letter.topic == "papers" else ()) or (letter.key,)
+    )
+
+
+def differences(expected: Expected, outcomes: Outcomes, published: Published) -> list[str]:
+    """A line for each reference and dead letter that is not as expected, in order of id; empty when all are."""
+    lines = []
+    for reference in sorted(expected.references.keys() | outcomes.references.keys()):
+        if reference not in outcomes.references:
+            lines.append(f"{reference}: no outcome, expected {_cited(expected.references[reference])}")
+        elif reference not in expected.references:
+            lines.append(f"{reference}: {_cited(outcomes.references[reference].link.cited)}, and no such reference is expected")
+        elif (got := outcomes.references[reference].link.cited) != (wanted := expected.references[reference]):
+            lines.append(f"{reference}: {_cited(got)}, expected {_cited(wanted)}")
+    dead = dict(files_of_dead_letters(outcomes, published))
+    lines += [f"{name}: expected to be a dead letter and is none" for name in sorted(expected.dead_letters - dead.keys())]
+    lines += [f"{name}: a dead letter, and not expected: {dead[name]}" for name in sorted(dead.keys() - expected.dead_letters)]
+    return lines
+
+
+def _cited(cited: str | None) -> str:
+    return cited or "unresolved"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All numbers of one run. Times in seconds; ``paper_to_link`` quantiles are None when nothing was linked.
+
+    ``seconds`` runs from the first paper sent to the last outcome read. ``busy``: by worker and step, seconds at work.
+    """
+
+    papers: int
+    references: int
+    linked: dict[str, int]
+    unresolved: dict[str, int]
+    paper_to_link: dict[str, float | None]
+    dead_letters: list[tuple[str, str]]
+    refused: list[tuple[str, str]]
+    seconds: float
+    works: int
+    busy: dict[str, dict[str, float]]
+
+    @property
+    def references_per_second(self) -> float:
+        """Settled references over the whole run."""
+        return self.references / self.seconds if self.seconds > 0 else 0.0
+
+    def to_json(self, differences: Sequence[str] | None, expected: Path | None) -> bytes:
+        """For machines; ``differences`` is absent when nothing was compared."""
+        fields: dict[str, Any] = {**asdict(self), "references_per_second": self.references_per_second}
+        if differences is not None:
+            fields |= {"expected": str(expected), "differences": list(differences)}
+        return orjson.dumps(fields, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def summarise(
+    outcomes: Outcomes, published: Published, *, seconds: float, works: int, busy: dict[str, dict[str, float]]
+) -> Summary:
+    """Counts what was seen."""
+    settled = outcomes.references.values()
+    linked = Counter(each.link.method or "" for each in settled if each.link.cited is not None)
+    unresolved = Counter(each.link.unresolved or "" for each in settled if each.link.cited is None)
+    times = [each.seconds for each in settled if each.link.cited is not None]
+    quantiles = {name: float(np.quantile(times, q)) if times else None for name, q in (("p50", 0.5), ("p95", 0.95))}
+    return Summary(
+        papers=len(published),
+        references=len(outcomes.references),
+        linked=dict(linked.most_common()),
+        unresolved=dict(unresolved.most_common()),
+        paper_to_link=quantiles,
+        dead_letters=files_of_dead_letters(outcomes, published),
+        refused=list(published.refused),
+        seconds=seconds,
+        works=works,
+        busy=busy,
+    )
+
+
+def choose(outcomes: Outcomes) -> list[Settled]:
+    """A few outcomes worth reading, the same on every run: of each method those with most said for and against them."""
+    by_method: dict[str, list[Settled]] = {}
+    for reference in sorted(outcomes.references):
+        settled = outcomes.references[reference]
+        if 40 <= len(settled.text) <= _TEXT:
+            by_method.setdefault(settled.link.method or "", []).append(settled)
+    return [
+        each
+        for method, count in _EXAMPLES.items()
+        for each in sorted(by_method.get(method, ()), key=lambda one: -len(one.link.reasons))[:count]
+    ]
+
+
+def show(summary: Summary, examples: Iterable[Settled], works: Mapping[str, Work], console: Console) -> None:
+    """For people."""
+    say = _Writer(console)
+    linked, unresolved = sum(summary.linked.values()), sum(summary.unresolved.values())
+    say.line(
+        f"[bold]{summary.papers:,} papers, {summary.references:,} references[/] against {summary.works:,} works in "
+        f"{summary.seconds:,.1f} s: {summary.references_per_second:,.0f} references/s"
+    )
+    say.counts(f"{linked:,} linked, by method", summary.linked, summary.references)
+    say.counts(f"{unresolved:,} unresolved, by reason", summary.unresolved, summary.references)
+    p50, p95 = summary.paper_to_link["p50"], summary.paper_to_link["p95"]
+    if p50 is not None and p95 is not None:
+        say.head(f"paper to link: p50 {p50:,.2f} s, p95 {p95:,.2f} s")
+        say.line("  from the paper's timestamp on its topic to that of the link's record; the papers of a wave are sent all at")
+        say.line("  once, so the time that a paper waits for those before it is counted")
+    say.list(f"{len(summary.dead_letters)} dead letters", summary.dead_letters)
+    say.list(f"{len(summary.refused)} files not sent", summary.refused)
+    shown = list(examples)
+    if shown:
+        say.head("a few of them in full")
+    for each in shown:
+        say.outcome(each, works)
+
+
+def show_differences(found: Sequence[str], expected: Expected, path: Path, console: Console) -> None:
+    """One line when all is as expected, else what is not."""
+    if not found:
+        total = f"all {len(expected.references):,} references and {len(expected.dead_letters)} dead letters"
+        console.print(f"\n[green]as expected:[/] {total} are as {escape(str(path))} says", highlight=False, soft_wrap=True)
+        return
+    console.print(f"\n[red]{len(found)} differences[/] from {escape(str(path))}:", highlight=False, soft_wrap=True)
+    for line in found[:_DIFFERENCES_SHOWN]:
+        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+    if len(found) > _DIFFERENCES_SHOWN:
+        console.print(f"  … and {len(found) - _DIFFERENCES_SHOWN} more", highlight=False)
+
+
+class _Writer:
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def line(self, text: str) -> None:
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+    def head(self, text: str) -> None:
+        self.line(f"\n[bold]{text}[/]")
+
+    def counts(self, title: str, counts: Mapping[str, int], total: int) -> None:
+        self.head(title)
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(min_width=18)
+        table.add_column(justify="right")
+        table.add_column(justify="right")
+        for name, count in counts.items():
+            table.add_row(f"  {escape(name)}", f"{count:,}", f"{count / total:.1%}")
+        self.console.print(table)
+
+    def list(self, title: str, entries: Sequence[tuple[str, str]]) -> None:
+        if not entries:
+            return
+        self.head(title)
+        for name, message in entries[:_DEAD_SHOWN]:
+            self.line(f"  {escape(name)}  [dim]{escape(message[:_TEXT])}[/]")
+        if len(entries) > _DEAD_SHOWN:
+            self.line(f"  … and {len(entries) - _DEAD_SHOWN} more")
+
+    def outcome(self, settled: Settled, works: Mapping[str, Work]) -> None:
+        link = settled.link
+        self.line(f"  [bold]{escape(link.method or 'unresolved')}[/]  {escape(link.reference)}")
+        self.line(f"    cited as  {escape(settled.text)}")
+        if link.cited is not None:
+            work = works.get(link.cited)
+            title = describe(work) if work else "(not in the catalog any more)"
+            self.line(f"    is        {escape(title)}  [dim]{escape(link.cited)}[/]")
+        else:
+            best = f"; the nearest was {link.runner_up.cited}" if link.runner_up else ""
+            self.line(f"    is        none of them: {link.unresolved}{escape(best)}")
+        numbers = [
+            f"{name} {value:.3f}"
+            for name, value in (("probability", link.probability), ("score", link.score))
+            if value is not None
+        ]
+        status = [f"[red]{escape(link.status)}[/]"] if link.status else []
+        self.line(f"    because   {escape('; '.join(link.reasons) or 'nothing was said')}")
+        self.line("    " + ", ".join([*numbers, *status, f"{settled.seconds:.2f} s after its paper"]))
+        self.line("")
