@@ -1,0 +1,1 @@
+"""Speed, measured by hand; never in a test."""

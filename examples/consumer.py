@@ -1,4 +1,4 @@
-"""A reader of reflink's links: what it prints is every change of an outcome, what it keeps is the current link of every reference.
+"""A reader of reflink's links: it tells every change of an outcome, and keeps the current link of every reference.
 
     python examples/consumer.py [BROKERS] [TOPIC]
 
@@ -45,7 +45,8 @@ def caught_up(consumer: KafkaConsumer) -> bool:
 
 
 if __name__ == "__main__":
-    reader = open_links(*(sys.argv[1:] + ["127.0.0.1:9092", "reflink.links"][len(sys.argv) - 1 :]))
+    defaults = ["127.0.0.1:9092", "reflink.links"]
+    reader = open_links(*sys.argv[1:], *defaults[len(sys.argv) - 1 :])
     current: dict[str, str] = {}
     while True:
         for line in read(reader, current):

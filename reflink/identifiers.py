@@ -74,7 +74,8 @@ _LABELS: Final = (
 )
 _REMOVED: Final = re.compile(REMOVED)
 _EMPTY_BRACKETS: Final = re.compile(r"\(\s*\)|\[\s*\]|\{\s*\}|<\s*>")
-_SPACE_BEFORE: Final = re.compile(r"\s+(?=[,.;:)\]])")
+_CLOSING: Final = ",.;:)]"
+_ENDS: Final = tuple(",.;:")
 _DANGLING: Final = re.compile(r"(?:\s+|(?<=[.;:,]))[.;:,]+$")
 
 
@@ -126,13 +127,14 @@ def extract(text: str) -> Ids:
 def strip(text: str) -> str:
     """``text`` without identifiers, their labels and web addresses; white space collapsed. `extract` finds none in it."""
     text = " ".join(text.split())
-    while _promising(text) or REMOVED in text:
-        spans = sorted(
-            {(start, end) for _, start, end, _ in _identifiers(text)}
-            | {match.span() for pattern in (_URL, _REMOVED) for match in pattern.finditer(text)}
-        )
+    while True:
+        spans = [match.span() for match in _REMOVED.finditer(text)] if REMOVED in text else []
+        if _promising(text):
+            spans += [(start, end) for _, start, end, _ in _identifiers(text)]
+            spans += [match.span() for match in _URL.finditer(text)]
+            spans.sort()
         if not spans:
-            break
+            return text
         parts: list[str] = []
         last = 0
         for start, end in spans:
@@ -141,7 +143,6 @@ def strip(text: str) -> str:
             last = max(last, end)
         parts.append(text[last:])
         text = _tidy(" ".join(parts))
-    return text
 
 
 def _promising(text: str) -> bool:
@@ -227,6 +228,7 @@ def _first_doi(text: str, start: int = 0) -> tuple[int, int, str] | None:
 
 def _doi_suffix(rest: str) -> str:
     """How much of the non-blank text behind the slash belongs to the DOI."""
+    rest = rest[: 4 * MAX_DOI]  # bounds the work on what is no DOI anyway
     sici = _SICI.match(rest) if "<" in rest else None
     if sici:
         rest = sici[0]
@@ -253,6 +255,7 @@ def _doi_suffix(rest: str) -> str:
 def _clean_doi(doi: str) -> str | None:
     """Lower case, percent-escapes resolved; stable when applied again."""
     doi = doi.lower()
+    plain_already = doi.isascii() and "%" not in doi and "&" not in doi
     while "%" in doi or "&" in doi:
         plain = unquote(doi, errors="strict") if _decodes(doi) else doi
         plain = plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").lower()
@@ -263,10 +266,10 @@ def _clean_doi(doi: str) -> str | None:
         if match is None or not suffix:
             return None
         doi = f"10.{match[1]}/{suffix}"
+    if plain_already:
+        return doi
     again = _DOI.match(doi)
-    if again is None or _doi_suffix(again[2]) != again[2] or again.end() != len(doi):
-        return None
-    return doi
+    return doi if again and again.end() == len(doi) and _doi_suffix(again[2]) == again[2] else None
 
 
 def _decodes(text: str) -> bool:
@@ -301,5 +304,9 @@ def _tidy(text: str) -> str:
     """Removes what is left where something was taken out: empty brackets, a space before a comma, a lone full stop."""
     while (emptied := _EMPTY_BRACKETS.sub(" ", text)) != text:
         text = emptied
-    text = _DANGLING.sub("", _SPACE_BEFORE.sub("", " ".join(text.split())))
+    text = " ".join(text.split())
+    for mark in _CLOSING:
+        text = text.replace(f" {mark}", mark)
+    if text.endswith(_ENDS):
+        text = _DANGLING.sub("", text)
     return text if any(map(str.isalnum, text)) else ""

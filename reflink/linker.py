@@ -3,8 +3,9 @@
 Two pure steps, because they run in different processes: ``semantic_step`` needs a catalog's works, identifiers and vectors,
 ``lexical_step`` its works, identifiers and trigrams. ``Linker`` composes them.
 
-Profile ``paper`` is the published method (its recommended framework): the semantic top-1 at or above the threshold, else the lexical
-top-1, which always wins. Profile ``production`` lets each stage only propose; one verdict, from the two records alone, decides.
+Profile ``paper`` is the published method (its recommended framework): the semantic top-1 at or above the threshold, else the
+lexical top-1, which always wins. Profile ``production`` lets each stage only propose; one verdict, from the two records alone,
+decides.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Policy:
     """How links are decided.
 
     ``threshold``: profile ``paper`` links the semantic top-1 from this cosine on (method: 0.7959 for SBERT and mode TVL).
-    ``candidates``: how many each stage proposes in profile ``production``. ``sure``: the probability from which the semantic stage
-    links at once; ``accept``: from which the lexical stage links at all.
+    ``candidates``: how many each stage proposes. In profile ``production``, ``sure`` is the probability from which the semantic
+    stage links at once, ``accept`` that from which the lexical stage links at all.
     """
 
     profile: Profile = "production"
@@ -95,10 +96,7 @@ def semantic_step(
     """
     hits = _semantic_hits(references, catalog, encoder, policy)
     if policy.profile == "paper":
-        return [
-            _paper_semantic(reference, found, catalog, policy)
-            for reference, found in zip(references, hits, strict=True)
-        ]
+        return [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
     settled: list[Link | Open] = []
     for reference, found in zip(references, hits, strict=True):
         bearers = sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)})
@@ -111,7 +109,7 @@ def semantic_step(
 
 
 def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge = judge) -> list[Link]:
-    """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found before."""
+    """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found."""
     texts = [_lexical_query(item.reference, policy) for item in opens]
     hits = _search(catalog.trigrams, texts, policy.candidates)
     links = []
@@ -141,13 +139,11 @@ def propose(
 class Linker:
     """Both steps over one catalog, in process.
 
-    ``encoder`` None: the default encoder, where the catalog has vectors. Raises SnapshotError when the catalog's vectors were made
-    by another model or at another precision.
+    ``encoder`` None: the default encoder, where the catalog has vectors. Raises SnapshotError when the catalog's vectors were
+    made by another model or at another precision.
     """
 
-    def __init__(
-        self, catalog: Catalog, encoder: Any = None, policy: Policy | None = None, *, judge: Judge = judge
-    ) -> None:
+    def __init__(self, catalog: Catalog, encoder: Any = None, policy: Policy | None = None, *, judge: Judge = judge) -> None:
         self.catalog, self.policy, self.judge = catalog, policy or Policy(), judge
         if encoder is None and catalog.vectors is not None:
             from reflink.semantic import Encoder
@@ -209,9 +205,7 @@ def _lexical_query(reference: Reference, policy: Policy) -> str:
     text = reference_text(reference, policy.lexical_mode, lexical=True)
     if text or policy.profile == "paper":
         return text
-    return work_text(
-        reference, policy.lexical_mode, lexical=True
-    )  # a reference of fields only, as the work's side is made
+    return work_text(reference, policy.lexical_mode, lexical=True)  # a reference of fields only, as the work's side is made
 
 
 def _distinct(found: Iterable[tuple[str, float]], catalog: Catalog) -> list[Candidate]:
@@ -231,9 +225,7 @@ def _paper_link(reference: Reference, found: list[Candidate], method: Method, ca
     )  # fmt: skip
 
 
-def _paper_semantic(
-    reference: Reference, found: list[tuple[str, float]], catalog: Catalog, policy: Policy
-) -> Link | Open:
+def _paper_semantic(reference: Reference, found: list[tuple[str, float]], catalog: Catalog, policy: Policy) -> Link | Open:
     ranked = _distinct(found, catalog)
     if ranked and found[0][1] >= policy.threshold:
         return _paper_link(reference, ranked, "semantic", catalog)

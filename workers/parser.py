@@ -75,7 +75,7 @@ class ParserStage(Stage[PaperVersion, NoView]):
             case "xml":
                 pass
             case "pointer":
-                data = fetch(PaperPointer.from_json(data), self.settings.pointer_root)
+                data = fetch(PaperPointer.from_json(data), self.settings.pointer_root, self.settings.max_paper_bytes)
             case other:
                 raise BadRecord(f"header {CONTENT_HEADER}: {other!r} is none of xml, pointer")
         return decompress(data, record.header(ENCODING_HEADER) or "identity", self.settings.max_paper_bytes)
@@ -176,18 +176,23 @@ def decompress(data: bytes, encoding: str, limit: int) -> bytes:
     return data
 
 
-def fetch(pointer: PaperPointer, root: Path | None) -> bytes:
-    """The file a pointer names, when it lies under the allowed root and is what the pointer says. Raises BadRecord."""
+def fetch(pointer: PaperPointer, root: Path | None, limit: int) -> bytes:
+    """The file a pointer names, when it lies under the allowed root and is what the pointer says. Raises BadRecord or TooLarge."""
     if root is None:
         raise BadRecord("the value is a pointer and this worker takes none: set REFLINK_POINTER_ROOT")
-    root = root.resolve()
-    path = (root / pointer.path).resolve()
-    if not path.is_relative_to(root):
-        raise BadRecord(f"pointer {pointer.path!r} leaves the allowed root")
+    if pointer.size > limit:
+        raise TooLarge(f"pointer {pointer.path!r} is to more than {limit} bytes: raise REFLINK_MAX_PAPER_BYTES if it is a paper")
     try:
-        data = path.read_bytes() if path.stat().st_size == pointer.size else None
+        root = root.resolve()
+        path = (root / pointer.path).resolve()
+        if not path.is_relative_to(root):
+            raise BadRecord(f"pointer {pointer.path!r} leaves the allowed root")
+        # A pipe or a device would be read without end.
+        data = path.read_bytes() if path.is_file() and path.stat().st_size == pointer.size else None
     except OSError as error:
         raise BadRecord(f"pointer {pointer.path!r}: {error.strerror}") from None
+    except (ValueError, RuntimeError) as error:  # a null character, or links in a circle
+        raise BadRecord(f"pointer {pointer.path!r}: {error}") from None
     if data is None or hashlib.sha256(data).hexdigest() != pointer.sha256:
-        raise BadRecord(f"pointer {pointer.path!r}: the file's size or sha256 is not the pointer's: it was changed or cut off")
+        raise BadRecord(f"pointer {pointer.path!r}: no file of the pointer's size and sha256: it was changed, cut off or is not there")
     return data

@@ -6,6 +6,7 @@ It is written beside its place under another name, flushed to disk, and renamed;
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import shutil
 import zlib
@@ -123,14 +124,25 @@ def refuse_foreign(folder: Path) -> None:
 def publish(folder: Path, manifest: Manifest) -> Iterator[Path]:
     """Gives a new folder to write into; on leaving, adds the manifest and puts it in the place of ``folder``.
 
-    On an exception, ``folder`` is left as it was. Raises SnapshotError when what is there is not a snapshot.
+    On an exception, ``folder`` is left as it was. Raises SnapshotError when what is there is not a snapshot, and when
+    another process is writing one there.
     """
     folder = folder.absolute()
     refuse_foreign(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    new = folder.with_name(f".{folder.name}.new.{os.getpid()}")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir()
+    new = folder.with_name(f".{folder.name}.new")
+    new.mkdir(exist_ok=True)
+    lock = os.open(new, os.O_RDONLY)
+    try:
+        _lock(lock, new, folder)
+        for left in new.iterdir():  # by a writer that was killed
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
+    except BaseException:
+        os.close(lock)
+        raise
     try:
         yield new
         files = {
@@ -145,6 +157,18 @@ def publish(folder: Path, manifest: Manifest) -> Iterator[Path]:
         _fsync(folder.parent)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(descriptor: int, new: Path, folder: Path) -> None:
+    """Makes ``new`` this writer's own; the lock ends with the process, however it ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mine = os.path.samestat(os.fstat(descriptor), new.stat())  # else it was published while we waited
+    except (BlockingIOError, FileNotFoundError):
+        mine = False
+    if not mine:
+        raise SnapshotError(f"{folder}: another process is writing it")
 
 
 def _replace(new: Path, folder: Path) -> None:
@@ -153,6 +177,7 @@ def _replace(new: Path, folder: Path) -> None:
         new.rename(folder)
     elif not _exchange(new, folder):
         aside = new.with_name(f"{new.name}.old")
+        shutil.rmtree(aside, ignore_errors=True)
         folder.rename(aside)
         new.rename(folder)
         aside.rename(new)

@@ -19,8 +19,8 @@ class HeldOut:
 
     @classmethod
     def shipped(cls) -> HeldOut:
-        """Those that come with the package. A paper that none was trained without was never trained on: the shipped model judges."""
-        models = {}
+        """Those that come with the package. A paper in none of their lists was never trained on: the shipped model judges."""
+        models: dict[str, Model] = {}
         for fold in orjson.loads(resources.files("reflink.verdict").joinpath("folds.json").read_bytes())["folds"]:
             model = Model.from_dict(fold["model"])
             models |= dict.fromkeys(fold["papers"], model)

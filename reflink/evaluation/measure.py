@@ -57,7 +57,7 @@ def closed_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def open_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """``precision``: right links / links; ``recall``: right links / queries with a target; ``false_link``: linked / those without."""
+    """``precision``: right / links; ``recall``: right / queries with a target; ``false_link``: linked / queries without."""
     links = sum(outcome.link.cited is not None for outcome in outcomes)
     right = sum(outcome.right for outcome in outcomes)
     present = sum(outcome.present for outcome in outcomes)

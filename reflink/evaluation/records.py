@@ -1,8 +1,9 @@
 """Evaluation files: works with the group of works they are the same as, references with the work they are known to cite.
 
-Both are JSON lines, plain or gzip. Works: ``id``, ``title``, ``authors``, ``venue``, ``year``, ``volume``, ``fpage``, identifiers
-flat (``doi``, ``pmid``, ``pmcid``, ``arxiv``) or under ``ids``, and ``title_group`` where one work has several ids. References: ``rid`` (or
-``id``), ``citing``, the fields of ``Reference``, and of queries ``work`` (the truth), ``query`` (its kind) and ``id_conflict``.
+Both are JSON lines, plain or gzip. Works: ``id``, ``title``, ``authors``, ``venue``, ``year``, ``volume``, ``fpage``,
+identifiers flat (``doi``, ``pmid``, ``pmcid``, ``arxiv``) or under ``ids``, and ``title_group`` where one work has several
+ids. References: ``rid`` (or ``id``), ``citing``, the fields of ``Reference``, and of queries ``work`` (the truth), ``query``
+(its kind) and ``id_conflict``.
 """
 
 from __future__ import annotations
@@ -116,6 +117,4 @@ def read_queries(path: Path) -> Iterator[Query]:
 
 def without_identifiers(reference: Reference) -> Reference:
     """The same reference as metadata alone: no identifier, tagged or in the text."""
-    return reference.model_copy(
-        update={"ids": Ids(), "ids_weak": Ids(), "raw_text": reference.raw_query, "raw_noid": None}
-    )
+    return reference.model_copy(update={"ids": Ids(), "ids_weak": Ids(), "raw_text": reference.raw_query, "raw_noid": None})

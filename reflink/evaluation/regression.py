@@ -84,9 +84,9 @@ def train(
 ) -> tuple[Model, int]:
     """A model of FEATURES from pairs, and how many were left out as wrongly labelled.
 
-    ``x`` float [n, len(FEATURES)]; ``y`` bool [n]. Some identifiers in bibliographies are wrong, and such a pair, agreeing in nothing
-    and labelled right, bends every weight. So after each of ``rounds`` fits, pairs whose label has a probability below
-    ``trim`` are left out of the next.
+    ``x`` float [n, len(FEATURES)]; ``y`` bool [n]. Some identifiers in bibliographies are wrong, and such a pair, agreeing in
+    nothing and labelled right, bends every weight. So after each of ``rounds`` fits, pairs whose label has a probability
+    below ``trim`` are left out of the next.
     """
     mean, scale = standardise(x)
     z, kept = (x - mean) / scale, np.ones(len(y), dtype=bool)
@@ -95,7 +95,5 @@ def train(
         if turn < rounds:
             p = 1 / (1 + np.exp(-np.clip(z @ weights + intercept, -50, 50)))
             kept = np.where(y, p, 1 - p) >= trim
-    model = Model(
-        tuple(mean.tolist()), tuple(scale.tolist()), tuple(weights.tolist()), intercept, identifier, contradiction
-    )
+    model = Model(tuple(mean.tolist()), tuple(scale.tolist()), tuple(weights.tolist()), intercept, identifier, contradiction)
     return model, int((~kept).sum())

@@ -70,7 +70,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """The figures: ``closed`` and ``open`` as measured, ``about`` the run."""
-        measured = {world: figures(outcomes, closed=world == "closed") for world, outcomes in self.outcomes.items()}
+        measured: dict[str, Any] = {world: figures(outcomes, closed=world == "closed") for world, outcomes in self.outcomes.items()}
         return {**measured, "about": self.about}
 
 
@@ -103,8 +103,9 @@ def evaluate(
 ) -> Evaluation:
     """Runs the protocol: links every query of ``references`` in each world of ``works``.
 
-    ``present``: tenths of the groups that the open world keeps, None for the protocol's half. ``identifiers``: leaves the references
-    their identifiers, for which the figures then say little: the truth comes from them. Raises BadRecord and ModelNotFound.
+    ``present``: tenths of the groups that the open world keeps, None for the protocol's half. ``identifiers``: leaves the
+    references their identifiers, and the figures then say little: the truth comes from them. Raises
+    BadRecord and ModelNotFound.
     """
     listings, queries = list(read_works(works)), list(read_queries(references))
     groups, judges, encoder = Groups.read(listings), HeldOut.shipped(), default_encoder(cache)

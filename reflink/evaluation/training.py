@@ -1,9 +1,9 @@
 """Trains the verdict: ``python -m reflink.evaluation.training --works W --references R --out reflink/verdict/model.json``.
 
-Pairs are what the linker's two stages propose for each query of the protocol (reflink.evaluation.records), right and wrong ones. The
-wrong ones are what the stages propose when the target is missing, so both worlds are in them. Identifiers of the reference are
-never used. Beside the model goes ``folds.json``: five models, each trained without the citing papers it lists, so that no figure
-of an evaluation is measured on papers that the judging model has seen (reflink.evaluation.judges).
+Pairs are what the linker's two stages propose for each query of the protocol (reflink.evaluation.records), right and wrong
+ones. The wrong ones are what the stages propose when the target is missing, so both worlds are in them. Identifiers of the
+reference are never used. Beside the model goes ``folds.json``: five models, each trained without the citing papers it
+lists, so that no figure of an evaluation is measured on papers that the judging model has seen (reflink.evaluation.judges).
 
 The same input gives the same model: nothing is drawn at random, folds come from a hash of the citing paper.
 """

@@ -1,4 +1,4 @@
-"""Vectors of texts kept on disk between runs: a catalog is encoded once for a model at a precision, whatever file its texts come from."""
+"""Vectors of texts kept on disk between runs: a text is encoded once for a model at a precision, whatever file it is in."""
 
 from __future__ import annotations
 
@@ -18,11 +18,20 @@ class NamedEncoder(Protocol):
     """What the cache asks of ``reflink.semantic.Encoder``."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The model and its weights in one word."""
+        ...
+
     @property
-    def precision(self) -> str: ...
+    def precision(self) -> str:
+        """Its arithmetic."""
+        ...
+
     @property
-    def dim(self) -> int: ...
+    def dim(self) -> int:
+        """Of its vectors."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised [n, dim]."""
         ...

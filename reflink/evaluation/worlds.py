@@ -18,7 +18,7 @@ World = Literal["closed", "open"]
 
 
 def is_removed(group: str, present: int | None = None) -> bool:
-    """Whether the open world lacks a group, by its sha1: odd, or for ``present`` tenths to stay, the sha1 modulo 10 is not below."""
+    """Whether the open world lacks a group, by its sha1: odd; or, for ``present`` tenths to stay, not below modulo 10."""
     digest = hashlib.sha1(group.encode(), usedforsecurity=False).hexdigest()
     if present is None:
         return int(digest[-1], 16) % 2 == 1

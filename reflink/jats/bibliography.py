@@ -71,12 +71,10 @@ def entries(article: etree._Element, name: str, limits: Limits) -> Iterator[Entr
 
 def _entry(ref: etree._Element) -> Entry:
     elements = [item for item in ref.iter(*CITATIONS) if next(item.iterancestors(*CITATIONS), None) is None]
-    label = ref.find("label")
-    if label is None and elements:
-        label = elements[0].find("label")
     citations = _works(elements)
     if not elements and text_of(ref):
         citations = [read_citation(ref)]
+    label = ref.find("label")
     return Entry(_xml_id(ref), (text_of(label) or None) if label is not None else None, citations)
 
 
@@ -87,16 +85,19 @@ def _xml_id(element: etree._Element) -> str | None:
 def _works(elements: list[etree._Element]) -> list[Citation]:
     """The works of one entry: two descriptions of one work become one."""
     works: list[Citation] = []
-    last: etree._Element | None = None
+    described: list[etree._Element] = []
     for element in elements:
         citation = read_citation(element)
         if not citation.raw_text and not citation.ids.keys():
             continue
-        if last is not None and _same(last, element, works[-1], citation):
-            works[-1] = _merged(works[-1], citation)
+        for at in reversed(range(len(works))):
+            if _same(described[at], element, works[at], citation):
+                printed = element.tag == "mixed-citation" or citation.kind == _UNSTRUCTURED
+                works[at] = _merged(works[at], citation) if printed else _merged(citation, works[at])
+                break
         else:
             works.append(citation)
-            last = element
+            described.append(element)
     return works
 
 
@@ -117,14 +118,14 @@ def _words(citation: Citation) -> frozenset[str]:
     return frozenset(normalise(citation.raw_query, lexical=False).split())
 
 
-def _merged(one: Citation, other: Citation) -> Citation:
-    """One work from two descriptions: the text as written, the fields as tagged, identifiers from both."""
-    written, tagged = (one, other) if one.tagged < other.tagged else (other, one)
-    blank = {name for name, value in vars(tagged).items() if value in (None, (), NO_IDS)}
-    values = vars(tagged) | {name: value for name, value in vars(written).items() if name in blank}
-    ids = written.ids.to_dict() | tagged.ids.to_dict()
-    weak = written.ids_weak.to_dict() | tagged.ids_weak.to_dict()
-    values |= {"raw_text": written.raw_text, "raw_noid": written.raw_noid, "ids": Ids(**ids)}
+def _merged(tagged: Citation, printed: Citation) -> Citation:
+    """One work from two descriptions: the text as printed, the fields of the better tagged one, identifiers from both."""
+    best, other = (printed, tagged) if printed.tagged > tagged.tagged else (tagged, printed)
+    blank = {name for name, value in vars(best).items() if value in (None, (), NO_IDS)}
+    values = vars(best) | {name: value for name, value in vars(other).items() if name in blank}
+    ids = other.ids.to_dict() | best.ids.to_dict()
+    weak = other.ids_weak.to_dict() | best.ids_weak.to_dict()
+    values |= {"raw_text": printed.raw_text, "raw_noid": printed.raw_noid, "ids": Ids(**ids)}
     values |= {"ids_weak": Ids(**{kind: value for kind, value in weak.items() if kind not in ids})}
     return Citation(**values)
 

@@ -19,19 +19,23 @@ CITATIONS: Final = ("mixed-citation", "element-citation", "citation", "nlm-citat
 _ID_TAGS: Final = frozenset(("pub-id", "object-id", "ext-link", "uri", "self-uri"))
 _LINKS: Final = frozenset(("ext-link", "uri"))
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
-_KINDS: Final[dict[str, str]] = {"doi": "doi", "pmid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv"}
+#: ``pub-id-type`` and ``ext-link-type`` of the identifiers that name a work.
+ID_TYPES: Final[dict[str, str]] = {"doi": "doi", "pmid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv"}
 #: What publishers write on a link beside a reference; no part of the citation.
 _LINK_TEXTS: Final = frozenset(
     ("pubmed", "pubmed abstract", "crossref", "cross ref", "google scholar", "reference source", "publisher full text",
      "full text", "free full text", "pmc free article", "pubmed central full text", "view article", "webcite",
      "web of science", "scopus", "doi", "pmc", "link")
 )  # fmt: skip
+#: A citation's text is cut here, in characters: real ones are a quarter of it at most, and reading more costs without bound.
+MAX_TEXT: Final = 10_000
 #: Elements of which the first one with text is taken as it is.
 _FIRST: Final = frozenset(
     ("collab", "source", "volume", "issue", "fpage", "page-range", "chapter-title", "part-title", "data-title")
 )
 _PAGE_BREAK: Final = re.compile(r"[-‐‑–—,]")
-_YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+#: A year of publication as written, alone or with what surrounds it.
+YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _SURNAME_FIRST: Final = re.compile(r"\s*([^,]+),")
 _INITIALS: Final = re.compile(r"(?:[A-Z]\.?-?){1,4}")
 _AUTHORS: Final = frozenset(("author", "allauthors", "all-authors", "inventor", ""))
@@ -73,7 +77,7 @@ class Citation:
 def read_citation(element: etree._Element) -> Citation:
     """Reads the tags; what only the text says is left to others, identifiers excepted (``ids_weak``)."""
     pieces, parts = walk(element)
-    citation = Citation(joined(pieces), kind=element.get("publication-type") or element.get("citation-type") or None)
+    citation = Citation(joined(pieces)[:MAX_TEXT], kind=element.get("publication-type") or element.get("citation-type") or None)
     first: dict[str, str] = {}
     ids: dict[str, str] = {}
     titles: list[Part] = []
@@ -97,7 +101,7 @@ def read_citation(element: etree._Element) -> Citation:
         elif tag == "person-group":
             group, group_stop = item.get("person-group-type") or "", stop
         elif tag == "year":
-            if tag not in first and start >= accessed_stop and (found := _YEAR.search(line(pieces[start:stop]))):
+            if tag not in first and start >= accessed_stop and (found := YEAR.search(line(pieces[start:stop]))):
                 first[tag] = found[1]
         elif tag in _ID_TAGS:
             if _identify(tag, item, line(pieces[start:stop]), ids):
@@ -127,7 +131,7 @@ def read_citation(element: etree._Element) -> Citation:
     citation.first_page = first.get("fpage") or first.get("elocation-id") or _first_page(first.get("page-range"))
     if ids:
         citation.ids = Ids(**ids)
-    text = citation.raw_text if bare is None else joined(bare)
+    text = citation.raw_text if bare is None else joined(bare)[:MAX_TEXT]
     found_ids = extract(text)
     if found_ids is not NO_IDS:
         weak = {kind: value for kind, value in found_ids if kind not in ids and value}
@@ -144,13 +148,13 @@ def _first_page(pages: str | None) -> str | None:
 
 def _identify(tag: str, element: etree._Element, text: str, ids: dict[str, str]) -> bool:
     """Notes the identifiers of an id or link element; true when its text is nothing but an identifier or address."""
-    href = (element.get(_HREF) or "").strip()
+    text, href = text[:MAX_TEXT], (element.get(_HREF) or "").strip()[:MAX_TEXT]
     declared = (element.get("pub-id-type") or element.get("ext-link-type") or "").lower()
-    if kind := _KINDS.get(declared):
+    if kind := ID_TYPES.get(declared):
         for value in (text, href):
             if value and (known := NORMALISERS[kind](value)):
                 ids.setdefault(kind, known)
-                return tag not in _LINKS or value is text or text.lower().strip(" []().") in _LINK_TEXTS
+                return tag not in _LINKS or value == text or text.lower().strip(" []().") in _LINK_TEXTS
         return tag not in _LINKS
     if declared == "medline":  # MEDLINE numbers its own records: not a PMID
         return True

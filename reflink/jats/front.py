@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from lxml import etree
 
 from reflink.entities import Ids
 from reflink.identifiers import NORMALISERS
+from reflink.jats.citation import ID_TYPES, YEAR
 from reflink.jats.rawtext import text_of
 
 _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
-_KINDS: Final[dict[str, str]] = {"doi": "doi", "pmid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv"}
 _SURNAMES: Final = (
     "name/surname", "name-alternatives/name/surname", "name-alternatives/string-name/surname", "string-name/surname",
 )  # fmt: skip
-_YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
 def front(article: etree._Element) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def _title(meta: etree._Element) -> str | None:
 def _ids(meta: etree._Element) -> Ids:
     ids: dict[str, str] = {}
     for item in meta.iterfind("article-id"):
-        kind = _KINDS.get((item.get("pub-id-type") or "").lower())
+        kind = ID_TYPES.get((item.get("pub-id-type") or "").lower())
         if kind and kind not in ids and (value := NORMALISERS[kind](text_of(item))):
             ids[kind] = value
     return Ids(**ids)
@@ -98,7 +96,7 @@ def _year(meta: etree._Element) -> int | None:
     years = [
         int(found[1])
         for date in meta.iterfind("pub-date")
-        if (text := date.findtext("year") or date.get("iso-8601-date") or "") and (found := _YEAR.search(text))
+        if (text := date.findtext("year") or date.get("iso-8601-date") or "") and (found := YEAR.search(text))
     ]
     return min(years, default=None)
 

@@ -32,20 +32,64 @@ _LETTERS: Final = {
     "ı": "i",
     "ħ": "h",
 }
-_GREEK: Final = re.compile(r"GREEK (?:SMALL|CAPITAL) LETTER (?:FINAL )?([A-Z]+)")
+_APOSTROPHES: Final = frozenset("'’ʼ`´")
+_GREEK: Final = re.compile(r"GREEK SMALL LETTER (?:FINAL )?([A-Z]+)")
 _PARTICLES: Final = frozenset(
-    "van von de der den la le du da di del dela della dos das el al bin ibn ter ten zu".split()
+    [
+        "van",
+        "von",
+        "de",
+        "der",
+        "den",
+        "la",
+        "le",
+        "du",
+        "da",
+        "di",
+        "del",
+        "dela",
+        "della",
+        "dos",
+        "das",
+        "el",
+        "al",
+        "bin",
+        "ibn",
+        "ter",
+        "ten",
+        "zu",
+    ]
 )
-_SUFFIXES: Final = frozenset("jr sr ii iii iv phd md et".split())
-_ROMAN: Final = {r: str(n) for n, r in enumerate("i ii iii iv v vi vii viii ix x xi xii".split(), 1)}
+_SUFFIXES: Final = frozenset(["jr", "sr", "ii", "iii", "iv", "phd", "md", "et"])
+_ROMAN: Final = {r: str(n) for n, r in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], 1)}
 _TRANSLITERATED: Final = re.compile("(?<=[aou])e")
 _YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _DIGITS: Final = re.compile(r"\d+")
 _PAGE: Final = re.compile(r"[a-z]*\d+")
 #: Words that make a title that of another work about the same work.
 _MARKS: Final = frozenset(
-    "erratum errata corrigendum corrigenda correction corrections addendum retraction retracted withdrawn reply replies"
-    " comment comments commentary response rebuttal editorial letter rejoinder".split()
+    [
+        "erratum",
+        "errata",
+        "corrigendum",
+        "corrigenda",
+        "correction",
+        "corrections",
+        "addendum",
+        "retraction",
+        "retracted",
+        "withdrawn",
+        "reply",
+        "replies",
+        "comment",
+        "comments",
+        "commentary",
+        "response",
+        "rebuttal",
+        "editorial",
+        "letter",
+        "rejoinder",
+    ]
 )
 
 
@@ -53,18 +97,18 @@ class _Fold(dict[int, str]):
     """Translation table, filled on demand: base letters in lower case, digits, spaces for all else."""
 
     def __missing__(self, code: int) -> str:
-        char = chr(code)
-        if char in "'’ʼ`´" or unicodedata.category(char) in ("Cf", "Mn"):
-            folded = ""
-        elif char.lower() in _LETTERS:
-            folded = _LETTERS[char.lower()]
-        elif greek := _GREEK.match(unicodedata.name(char, "")):
-            folded = greek[1].lower()
-        else:
-            parts = (c for c in unicodedata.normalize("NFKD", char).lower() if unicodedata.category(c) != "Mn")
-            folded = "".join(c if c.isalnum() else " " for c in parts)
-        self[code] = folded
-        return folded
+        parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).lower())
+        self[code] = "".join(map(_letter, parts))
+        return self[code]
+
+
+def _letter(char: str) -> str:
+    """One decomposed character in lower case."""
+    if char in _APOSTROPHES or unicodedata.category(char) in ("Cf", "Mn"):
+        return ""
+    if greek := _GREEK.match(unicodedata.name(char, "")):
+        return greek[1].lower()
+    return _LETTERS.get(char, char if char.isalnum() else " ")
 
 
 _FOLD: Final = _Fold()
@@ -118,7 +162,6 @@ class Description:
     names: tuple[frozenset[str], ...]
     venue: str
     years: frozenset[int]
-    year_tagged: bool
     volume: str | None
     page: str | None
     raw: str = ""
@@ -150,7 +193,7 @@ def describe_work(work: Work) -> Description:
     return Description(
         ids=work.ids, weak_ids=Ids(), title=title, title_grams=grams, title_numbers=numbers, title_marks=marks,
         names=tuple(name_tokens(name) for name in work.authors[:AUTHOR_LIMIT]), venue=work.venue or "",
-        years=frozenset() if work.year is None else frozenset({work.year}), year_tagged=work.year is not None,
+        years=frozenset() if work.year is None else frozenset({work.year}),
         volume=volume_key(work.volume), page=page_key(work.fpage), shown=_shown(work.year, work.volume, work.fpage),
     )  # fmt: skip
 
@@ -161,14 +204,14 @@ def describe_reference(reference: Reference) -> Description:
         reference.title or reference.chapter_title or _book(reference.venue, reference.volume)
     )
     raw = fold(reference.raw_query[:RAW_LIMIT])
-    tagged = reference.year is not None
     years = {reference.year} if reference.year is not None else {int(year) for year in _YEAR.findall(raw)}
     return Description(
         ids=reference.ids, weak_ids=reference.ids_weak,
         title=title, title_grams=grams, title_numbers=numbers, title_marks=marks,
         names=tuple(name_tokens(name) for name in reference.last_names[:AUTHOR_LIMIT]), venue=reference.venue or "",
-        years=frozenset(years), year_tagged=tagged,
+        years=frozenset(years),
         volume=volume_key(reference.volume), page=page_key(reference.first_page),
-        raw=raw, raw_grams=trigrams(raw.replace(" ", "")), raw_words=frozenset(raw.split()) | frozenset(_TRANSLITERATED.sub("", raw).split()),
+        raw=raw, raw_grams=trigrams(raw.replace(" ", "")),
+        raw_words=frozenset(raw.split()) | frozenset(_TRANSLITERATED.sub("", raw).split()),
         shown=_shown(reference.year, reference.volume, reference.first_page),
     )  # fmt: skip

@@ -25,8 +25,8 @@ class Evidence:
     ``title``: trigram s of the titles. ``extended``: one title begins with the other (a subtitle left out).
     ``contained``: share of the work's title found in the citation as written.
     ``short``: 0 for a specific title of the work, up to 1 for none. ``authors``: share of the shorter list found in the
-    other. ``year``: reference minus work. ``venue``: share of words that agree. ``numbers``: numbers of the titles that only one
-    (1) or each (2) has. ``marks``: one title is that of an erratum, a reply, a comment… and the other is not.
+    other. ``year``: reference minus work. ``venue``: share of words that agree. ``numbers``: numbers of the titles that only
+    one (1) or each (2) has. ``marks``: one title is that of an erratum, a reply, a comment… and the other is not.
     ``identifier``: shared (True) or contradicted (False). ``bare``: the reference has identifiers and nothing else.
     ``shown``: (reference's, work's) values of year, volume and page for the reasons.
     """

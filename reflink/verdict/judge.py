@@ -53,8 +53,9 @@ class Model:
         """Reads what ``to_dict`` wrote. Raises BadRecord when the features are not those of this version."""
         if tuple(data["features"]) != FEATURES:
             raise BadRecord("the verdict's model was trained on other features: train it again with this version")
-        numbers = (tuple(map(float, data[name])) for name in ("mean", "scale", "weight"))
-        return cls(*numbers, *(float(data[name]) for name in ("intercept", "identifier", "contradiction")))
+        mean, scale, weight = (tuple(map(float, data[name])) for name in ("mean", "scale", "weight"))
+        intercept, identifier, contradiction = (float(data[name]) for name in ("intercept", "identifier", "contradiction"))
+        return cls(mean, scale, weight, intercept, identifier, contradiction)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, rounded to 6 decimals."""
@@ -72,14 +73,14 @@ class Model:
         """Natural logarithm of the odds that the reference cites the work."""
         if evidence.bare:  # nothing to hold against or for the identifier
             return self.identifier if evidence.identifier else -self.identifier
-        odds = self.base + sum(map(mul, self.slopes, features(evidence)))
+        odds: float = self.base + sum(map(mul, self.slopes, features(evidence)))
         if evidence.identifier is not None:
             odds += self.identifier if evidence.identifier else self.contradiction
         return odds
 
     def probability(self, evidence: Evidence) -> float:
         """The same as a probability in (0, 1)."""
-        return 1 / (1 + math.exp(-max(-50.0, min(50.0, self.log_odds(evidence)))))
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, self.log_odds(evidence)))))
 
     def contributions(self, evidence: Evidence) -> dict[str, float]:
         """Log-odds by feature, against a silent record; ``identifier`` too where one was compared."""

@@ -12,7 +12,8 @@ _MOST: Final = 4
 _LEAST: Final = 0.25
 
 _SUBJECTS: Final = {
-    "title": "title", "title_close": "title", "title_extended": "title", "title_missing": "title", "title_short": "title", "contained": "title",
+    "title": "title", "title_close": "title", "title_extended": "title", "title_missing": "title",
+    "title_short": "title", "contained": "title",
     "contained_untitled": "title", "authors": "authors", "authors_none": "authors", "first_author": "authors",
     "first_author_differs": "authors", "year": "year", "year_near": "year", "year_far": "year", "volume": "volume",
     "volume_differs": "volume", "page": "page", "page_differs": "page", "place": "page", "place_differs": "page",
@@ -26,7 +27,15 @@ def _title(e: Evidence) -> str | None:
         if not e.contained:
             return None
         return "title found in the text" if e.contained >= 0.9 else "title not found in the text"
-    kind = "matches but for a subtitle" if e.extended else "matches" if e.title >= 0.9 else "is similar" if e.title >= 0.6 else "differs"
+    kind = (
+        "matches but for a subtitle"
+        if e.extended
+        else "matches"
+        if e.title >= 0.9
+        else "is similar"
+        if e.title >= 0.6
+        else "differs"
+    )
     return f"{'short ' if e.short > 0.5 else ''}title {kind}"
 
 

@@ -82,7 +82,8 @@ def test_pmcid(text: str, pmcid: str | None) -> None:
     [
         ("1706.03762", "1706.03762"), ("arXiv:1706.03762v5", "1706.03762"), ("hep-th/9901001", "hep-th/9901001"),
         ("math.GT/0309136v2", "math/0309136"), ("https://arxiv.org/pdf/2101.00001.pdf", "2101.00001"),
-        ("10.48550/arXiv.2101.00001", "2101.00001"), ("arXiv preprint arXiv:1412.6980", "1412.6980"), ("12.5", None), ("", None),
+        ("10.48550/arXiv.2101.00001", "2101.00001"), ("arXiv preprint arXiv:1412.6980", "1412.6980"),
+        ("12.5", None), ("", None),
     ],
 )  # fmt: skip
 def test_arxiv(text: str, arxiv: str | None) -> None:

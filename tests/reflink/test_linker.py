@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -34,7 +35,7 @@ class Letters:
         self.calls.append(len(texts))
         vectors = np.zeros((len(texts), DIM), np.float32)
         for row, text in enumerate(texts):
-            for a, b in zip(text, text[1:], strict=False):
+            for a, b in pairwise(text):
                 vectors[row, (ord(a) * 31 + ord(b)) % DIM] += 1
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
@@ -73,7 +74,7 @@ EMPTY = Reference(id="c#2", citing="doi:10.9/citing", position=2)
 
 
 def one(reference: Reference, policy: Policy = PRODUCTION, of: Catalog | None = None) -> Link:
-    return Linker(of or catalog(), Letters(), policy).link([reference])[0]
+    return Linker(catalog() if of is None else of, Letters(), policy).link([reference])[0]
 
 
 @pytest.mark.parametrize("target", [WORKS[0], WORKS[1], WORKS[2], WORKS[4]])
@@ -220,6 +221,7 @@ references = st.lists(
 CATALOG = catalog()
 
 
+@settings(deadline=None)
 @given(references, st.integers(0, 8), st.sampled_from([PAPER, PRODUCTION]))
 def test_batching_changes_nothing(given_: list[Reference], cut: int, policy: Policy) -> None:
     linker = Linker(CATALOG, Letters(), policy)

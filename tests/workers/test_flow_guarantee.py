@@ -21,6 +21,8 @@ from workers.stage import Place, Received
 PLACES: list[Place] = [("references", 0), ("references", 1), ("retries", 0)]
 places = st.sampled_from(PLACES)
 few = st.integers(1, 4)
+#: True now and then: what undoes all work must not happen all the time.
+seldom = st.integers(0, 5).map(lambda number: number == 5)
 
 
 @dataclass
@@ -72,9 +74,10 @@ class Guarantee(RuleBasedStateMachine):
     def begin(self, counts: tuple[int, ...]) -> None:
         self.broker.written = dict(zip(PLACES, counts, strict=True))
 
-    @rule(place=places, count=few)
-    def produce(self, place: Place, count: int) -> None:
-        self.broker.written[place] += count
+    @rule(count=few)
+    def produce(self, count: int) -> None:
+        for place in PLACES:
+            self.broker.written[place] += count
 
     @rule(place=places, count=few)
     def another_worker(self, place: Place, count: int) -> None:
@@ -86,6 +89,11 @@ class Guarantee(RuleBasedStateMachine):
             self.broker.apply(place, offsets)
 
     # Rebalances
+
+    @rule()
+    def assign_all(self) -> None:
+        for place in PLACES:
+            self.assign(place)
 
     @rule(place=places)
     def assign(self, place: Place) -> None:
@@ -118,10 +126,10 @@ class Guarantee(RuleBasedStateMachine):
         assert answers == [True]
         del self.position[place]
 
-    @precondition(lambda self: self.position)
-    @rule()
-    def others_take_over(self) -> None:
-        self.stolen = True
+    @precondition(lambda self: self.position and not self.stolen)
+    @rule(now=seldom)
+    def others_take_over(self, now: bool) -> None:
+        self.stolen = now
 
     @precondition(lambda self: self.stolen)
     @rule()
@@ -130,11 +138,12 @@ class Guarantee(RuleBasedStateMachine):
         self.position.clear()
         self.stolen = False
 
-    @rule()
-    def restart(self) -> None:
-        self.flow.abandon()
-        assert self.flow.take(0) is None
-        self._start()
+    @rule(now=seldom)
+    def restart(self, now: bool) -> None:
+        if now:
+            self.flow.abandon()
+            assert self.flow.take(0) is None
+            self._start()
 
     # The poll thread
 
@@ -153,6 +162,16 @@ class Guarantee(RuleBasedStateMachine):
             self.polled[1].extend(Received(*place, offset, None, b"", (), 0) for offset in range(start, end))
             self.position[place] = max(start, end)
 
+    @precondition(lambda self: self.polled is None and self.seeking is None)
+    @rule(counts=st.tuples(*[st.integers(0, 3)] * len(PLACES)), taken=st.integers(0, 2))
+    def poll_undisturbed(self, counts: tuple[int, ...], taken: int) -> None:
+        self.poll_begins()
+        for place, count in zip(PLACES, counts, strict=True):
+            self.poll_fetches(place, count)
+        self.poll_returns()
+        for _ in range(taken):
+            self.take()
+
     @precondition(lambda self: self.polled is not None)
     @rule()
     def poll_returns(self) -> None:
@@ -167,6 +186,14 @@ class Guarantee(RuleBasedStateMachine):
         if place in self.flow.to_seek_back() and place not in self._pending():
             departures = self.flow.departures()
             self.seeking = (place, departures, self.broker.committed[place])
+
+    @precondition(lambda self: self.polled is None and self.seeking is None)
+    @rule()
+    def seek_undisturbed(self) -> None:
+        for place in PLACES:
+            self.seek_begins(place)
+            if self.seeking is not None:
+                self.seek_ends()
 
     @precondition(lambda self: self.seeking is not None)
     @rule()
@@ -285,6 +312,6 @@ class Guarantee(RuleBasedStateMachine):
 
 
 Guarantee.TestCase.settings = settings(
-    max_examples=250, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=300, stateful_step_count=80, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestGuarantee = Guarantee.TestCase

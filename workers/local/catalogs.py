@@ -33,7 +33,7 @@ def is_small(works: Path) -> bool:
     return next(islice(read_works(works), SMALL, None), None) is None
 
 
-def build(works: Path, settings: LinkerSettings, cache: Path) -> Path:
+def build(works: Path, settings: LinkerSettings, cache: Path, say: Callable[[str], object] = lambda _: None) -> Path:
     """The catalog folder of a file of works, made by ``reflink catalog build`` unless the cache has it. Raises LocalSetupError.
 
     What makes a folder another one is in its name: the file, the model, how it computes, the modes and the format.
@@ -45,6 +45,7 @@ def build(works: Path, settings: LinkerSettings, cache: Path) -> Path:
     folder = cache / "catalogs" / digest.hexdigest()[:16]
     if not (folder / snapshot.MANIFEST).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
+        say(f"building the catalog of {works}, once: it is kept in {folder}")
         modes = ["--mode", settings.semantic_mode, "--lexical-mode", settings.lexical_mode]
         encoder = ["--device", settings.device, "--precision", settings.precision]
         model = [] if settings.model is None else ["--model", settings.model]

@@ -35,6 +35,8 @@ SLOT: Final = "demo"
 _TICK_S: Final = 0.2
 #: After a failure nothing of the workers' is kept: they get little time to leave.
 _HURRY_S: Final = 3.0
+#: Longer than a session (10 s) lasts.
+_GROUPS_S: Final = 15.0
 _FOLLOWERS: Final = ("linker", "fallback", "ledger")
 
 
@@ -106,7 +108,7 @@ class Demonstration:
         """How many works the topic then has, and the snapshot that workers start from; none for a small catalog."""
         source = self.snapshot
         if source is None and not catalogs.is_small(self.catalog):
-            source = catalogs.build(self.catalog, configuration.read(LinkerSettings), default_cache())
+            source = catalogs.build(self.catalog, configuration.read(LinkerSettings), default_cache(), display.say)
         snapshot = None if source is None else catalogs.linked_copy(source, folder / "catalog")
         with display.counting("works into the catalog topic") as progress:
             count = catalogs.fill(self.catalog, kafka, progress, bound_to=snapshot)
@@ -257,6 +259,13 @@ def delete_topics(kafka: KafkaSettings, display: Display) -> None:
     try:
         with TopicAdmin(kafka) as admin:
             admin.admin.delete_topics([kafka.topic(name) for name in admin.find(TOPICS)])
-            admin.admin.delete_groups([kafka.topic(worker) for worker in WORKERS])
+            groups, deadline = [kafka.topic(worker) for worker in WORKERS], time.monotonic() + _GROUPS_S
+            while groups and time.monotonic() < deadline:
+                # A group cannot go while a member that was killed is still waited for.
+                answers = dict(admin.admin.delete_groups(groups))
+                groups = [group for group in groups if answers.get(group) == "NonEmptyGroupError"]
+                time.sleep(0.5 if groups else 0.0)
+            if groups:
+                display.say(f"consumer groups that could not be deleted: {', '.join(groups)}")
     except Exception as error:  # the run's own end matters more
         display.say(f"topics {kafka.topic_prefix}* could not be deleted: {type(error).__name__}: {error}")

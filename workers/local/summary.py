@@ -20,7 +20,7 @@ from reflink.errors import BadRecord
 from workers.local.outcomes import Outcomes, Settled
 from workers.local.papers import Published
 
-_EXAMPLES: Final = {"identifier": 1, "semantic": 2, "lexical": 2, "": 1}
+_METHODS: Final = ("identifier", "semantic", "lexical")
 _DIFFERENCES_SHOWN: Final = 30
 _DEAD_SHOWN: Final = 20
 _TEXT: Final = 300
@@ -132,17 +132,23 @@ def summarise(
 
 
 def choose(outcomes: Outcomes) -> list[Settled]:
-    """A few outcomes worth reading, the same on every run: of each method those with most said for and against them."""
+    """A few outcomes worth reading: of each method the surest link and the least sure one, and the nearest miss."""
     by_method: dict[str, list[Settled]] = {}
     for reference in sorted(outcomes.references):
         settled = outcomes.references[reference]
         if 40 <= len(settled.text) <= _TEXT:
             by_method.setdefault(settled.link.method or "", []).append(settled)
-    return [
-        each
-        for method, count in _EXAMPLES.items()
-        for each in sorted(by_method.get(method, ()), key=lambda one: -len(one.link.reasons))[:count]
-    ]
+    chosen = []
+    for method in (*_METHODS, ""):
+        ranked = sorted(by_method.get(method, ()), key=_sureness)
+        chosen += [ranked[-1]] * bool(ranked) + [ranked[0]] * (len(ranked) > 1 and method != "")
+    return chosen
+
+
+def _sureness(settled: Settled) -> tuple[float, int]:
+    link = settled.link
+    sure = link.probability if link.probability is not None else link.score
+    return (0.0 if sure is None else sure, len(link.reasons))
 
 
 def show(summary: Summary, examples: Iterable[Settled], works: Mapping[str, Work], console: Console) -> None:

@@ -92,6 +92,21 @@ def test_a_failure_while_writing_leaves_the_old_snapshot_and_no_debris(saved: Pa
     assert len(Catalog.open(saved)) == 20
 
 
+def test_what_a_killed_writer_left_is_cleared(saved: Path) -> None:
+    left = saved.with_name(".catalog.new")
+    (left / "works").mkdir(parents=True)
+    (left / "meta.json").write_text("half")
+    Catalog.empty().save(saved)
+    assert len(Catalog.open(saved)) == 0
+    assert os.listdir(saved.parent) == ["catalog"]
+
+
+def test_two_writers_do_not_meet(saved: Path) -> None:
+    with snapshot.publish(saved, Manifest()), pytest.raises(SnapshotError, match="another process"):
+        Catalog.empty().save(saved)
+    assert os.listdir(saved.parent) == ["catalog"]
+
+
 @pytest.mark.parametrize("in_one_step", [True, False])
 def test_a_snapshot_replaces_another(saved: Path, monkeypatch: pytest.MonkeyPatch, in_one_step: bool) -> None:
     if not in_one_step:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -51,7 +51,15 @@ def _write(path: Path, lines: Sequence[dict[str, object]]) -> Path:
     return path
 
 
-WORK = {"id": "doi:10.1/x", "doi": "10.1/x", "title": "A title", "authors": ["Li"], "year": 2001, "meta": "ref", "article": "a.xml"}
+WORK = {
+    "id": "doi:10.1/x",
+    "doi": "10.1/x",
+    "title": "A title",
+    "authors": ["Li"],
+    "year": 2001,
+    "meta": "ref",
+    "article": "a.xml",
+}
 REFERENCE = {
     "rid": "PMC1#B1@1", "citing": "PMC1", "raw_text": "Li. A title 10.1/x", "raw_noid": "Li. A title", "title": "A title",
     "ids": {"doi": "10.1/x"}, "ids_weak": {"pmid": "3"}, "work": "doi:10.1/x", "query": "front", "tagged": True,
@@ -72,7 +80,12 @@ def test_queries_are_those_of_the_protocol(tmp_path: Path) -> None:
         {k: v for k, v in REFERENCE.items() if k != "query"}, {**REFERENCE, "rid": "c", "query": "medline"},
     ]  # fmt: skip
     first, last = read_queries(_write(tmp_path / "r.jsonl", lines))
-    assert (first.reference.id, first.reference.citing, first.kind, first.truth) == ("PMC1#B1@1", "pmcid:PMC1", "front", "doi:10.1/x")
+    assert (first.reference.id, first.reference.citing, first.kind, first.truth) == (
+        "PMC1#B1@1",
+        "pmcid:PMC1",
+        "front",
+        "doi:10.1/x",
+    )
     assert last.kind == "medline"
     bare = without_identifiers(first.reference)
     assert (bare.ids.keys(), bare.ids_weak.keys(), bare.raw_text, bare.raw_query) == ((), (), "Li. A title", "Li. A title")
@@ -90,6 +103,7 @@ def test_bad_lines_are_named(tmp_path: Path, line: str) -> None:
         list(read_works(tmp_path / "works.jsonl"))
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_half_is_the_parity_of_the_sha1_and_tenths_nest(group: str) -> None:
     assert is_removed(group) == (hashlib.sha1(group.encode()).hexdigest()[-1] in "13579bdf")
@@ -128,6 +142,7 @@ def test_figures_by_hand() -> None:
     assert figures(outcomes[:8], closed=True)["error"] == 0.25
 
 
+@settings(deadline=None)
 @given(st.integers(0, 500), st.integers(0, 500))
 def test_interval_holds_the_share(hits: int, more: int) -> None:
     low, high = interval(hits, hits + more)
@@ -167,7 +182,9 @@ def test_folds_are_even() -> None:
 
 def _titles() -> list[str]:
     words = "wheat rice millet drought salt iron zinc gene protein yield root leaf seed field stress map".split()  # noqa: SIM905
-    return [f"{a} {b} under {c} conditions in the long dry season" for a, b, c in zip(words, words[3:], words[5:], strict=False)]
+    return [
+        f"{a} {b} under {c} conditions in the long dry season" for a, b, c in zip(words, words[3:], words[5:], strict=False)
+    ]
 
 
 def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

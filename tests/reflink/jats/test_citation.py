@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reflink.entities import Ids
+from reflink.jats.citation import MAX_TEXT
 from tests.reflink.jats.articles import cited, references
 
 ELEMENT = (
@@ -44,8 +45,9 @@ def test_element_citation() -> None:
 def test_mixed_citation_reads_as_printed() -> None:
     ref = cited(
         "<name><surname>Flegal</surname> <given-names>KM</given-names></name>, <string-name><surname>Ogden</surname>"
-        "<given-names>CL</given-names></string-name>\n<article-title>Obesity among adults</article-title>. <source>JAMA</source>\n"
-        "<year>2010</year>;<volume>303</volume>(<issue>4</issue>):<fpage>235</fpage>–<lpage>241</lpage>"
+        "<given-names>CL</given-names></string-name>\n<article-title>Obesity among adults</article-title>. "
+        "<source>JAMA</source>\n<year>2010</year>;<volume>303</volume>(<issue>4</issue>):"
+        "<fpage>235</fpage>–<lpage>241</lpage>"
         '<pub-id pub-id-type="pmid">20071471</pub-id>',
         "mixed-citation",
     )
@@ -188,3 +190,9 @@ def test_a_title_in_a_link_stays() -> None:
         "Dual role</ext-link></article-title><uri>https://example.org/a</uri> Reference"
     )
     assert (ref.title, ref.ids.pmid, ref.raw_noid) == ("Dual role", "16402109", "Dual role Reference")
+
+
+def test_endless_text_is_cut_and_read_in_reasonable_time() -> None:
+    for noise in ("10.1000/" + ")" * 500_000, "PMC " * 50_000 + "12345 " * 50_000, "doi " * 100_000 + "x doi"):
+        ref = cited(noise, "mixed-citation")
+        assert len(ref.raw_text) == MAX_TEXT

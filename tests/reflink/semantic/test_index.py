@@ -34,7 +34,8 @@ def vector(seed: int) -> list[float]:
 
 def unit(values: npt.ArrayLike) -> Vectors:
     array = np.asarray(values, np.float64)
-    return (array / np.sqrt((array * array).sum())).astype(np.float32)
+    scaled: Vectors = (array / np.sqrt((array * array).sum())).astype(np.float32)
+    return scaled
 
 
 def brute(stored: dict[str, Vectors], query: Vectors, k: int) -> list[tuple[str, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
@@ -26,22 +26,29 @@ def test_fold(text: str, folded: str) -> None:
     assert fold(text) == folded
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_fold_is_stable(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
-@pytest.mark.parametrize(("a", "b"), [("Müller", "Mueller"), ("van der Berg", "Berg"), ("García-López", "Garcia"), ("Smith JR", "Smith")])
+@pytest.mark.parametrize(
+    ("a", "b"), [("Müller", "Mueller"), ("van der Berg", "Berg"), ("García-López", "Garcia"), ("Smith JR", "Smith")]
+)
 def test_names_that_are_one(a: str, b: str) -> None:
     assert name_tokens(a) & name_tokens(b)
 
 
-@pytest.mark.parametrize(("text", "key"), [("Vol. 12(3)", "12"), ("XII", "12"), ("012", "12"), ("Suppl", "suppl"), ("", None), (None, None)])
+@pytest.mark.parametrize(
+    ("text", "key"), [("Vol. 12(3)", "12"), ("XII", "12"), ("012", "12"), ("Suppl", "suppl"), ("", None), (None, None)]
+)
 def test_volume_key(text: str | None, key: str | None) -> None:
     assert volume_key(text) == key
 
 
-@pytest.mark.parametrize(("text", "key"), [("531–543", "531"), ("E0012", "e12"), ("S 12", "12"), ("iv", "4"), (None, None), ("pp. 7", "7")])
+@pytest.mark.parametrize(
+    ("text", "key"), [("531–543", "531"), ("E0012", "e12"), ("S 12", "12"), ("iv", "4"), (None, None), ("pp. 7", "7")]
+)
 def test_page_key(text: str | None, key: str | None) -> None:
     assert page_key(text) == key
 
@@ -69,6 +76,7 @@ def test_venues_that_differ(a: str, b: str) -> None:
     assert fields.venue_similarity(a, b) == 0
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_venue_similarity_is_a_symmetric_share(a: str, b: str) -> None:
     similarity = fields.venue_similarity(a, b)
@@ -76,6 +84,7 @@ def test_venue_similarity_is_a_symmetric_share(a: str, b: str) -> None:
     assert similarity is None or 0 <= similarity <= 1
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="abc", max_size=12), st.text(alphabet="abc", max_size=12))
 def test_overlap_is_the_published_formula(a: str, b: str) -> None:
     x, y = trigrams(a), trigrams(b)

@@ -22,8 +22,9 @@ from workers.local.demonstration import workspace
 from workers.local.display import Display, State
 from workers.local.papers import Published, publish_wave, waves
 from workers.sending import Sender
-from workers.settings import KafkaSettings, LinkerSettings
+from workers.settings import KafkaSettings, LinkerSettings, read
 
+SETTINGS = read(LinkerSettings)
 PAPER = b"""<article><front><article-meta><article-id pub-id-type="doi">10.5555/one</article-id>
 <title-group><article-title>A title</article-title></title-group></article-meta></front></article>"""
 
@@ -130,11 +131,11 @@ def test_small_is_what_a_linker_encodes_at_once(tmp_path: Path) -> None:
 
 def test_a_catalog_is_built_once_and_bound_by_a_copy(kafka: KafkaSettings, tmp_path: Path) -> None:
     works = works_file(tmp_path, 40)
-    built = catalogs.build(works, LinkerSettings(), tmp_path / "cache")
+    built = catalogs.build(works, SETTINGS, tmp_path / "cache")
     made = (built / snapshot.MANIFEST).stat().st_mtime_ns
-    assert catalogs.build(works, LinkerSettings(), tmp_path / "cache") == built
+    assert catalogs.build(works, SETTINGS, tmp_path / "cache") == built
     assert (built / snapshot.MANIFEST).stat().st_mtime_ns == made
-    assert catalogs.build(works_file(tmp_path, 41), LinkerSettings(), tmp_path / "cache") != built
+    assert catalogs.build(works_file(tmp_path, 41), SETTINGS, tmp_path / "cache") != built
 
     works = works_file(tmp_path, 40)
     copy = catalogs.linked_copy(built, tmp_path / "copy")

@@ -1,0 +1,77 @@
+"""Hypothesis strategies for entities and events, made from the models' own fields so that a new field is covered at once."""
+
+from __future__ import annotations
+
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from hypothesis import strategies as st
+
+from reflink.entities import Entity
+from schemas import CatalogEvent
+from schemas.envelope import SCHEMA_VERSION
+
+#: JSON as any producer may write it.
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+new_fields = st.dictionaries(st.text(min_size=1).map("new_".__add__), json_values, max_size=2)
+
+_ONE_OF = {CatalogEvent: ("work", "withdrawn")}
+
+
+def instances(model: type[Entity]) -> st.SearchStrategy[Any]:
+    """Any valid instance; optional fields are there or not."""
+    hints = get_type_hints(model, include_extras=True)
+    fields = {
+        name: st.just(SCHEMA_VERSION) if name == "schema_version" else values(hints[name], info.metadata)
+        for name, info in model.model_fields.items()
+    }
+    required = {name: fields[name] for name, info in model.model_fields.items() if info.is_required()}
+    optional = {name: strategy for name, strategy in fields.items() if name not in required}
+    if model in _ONE_OF:
+        return st.one_of(
+            *(
+                st.fixed_dictionaries({**required, name: fields[name].filter(lambda value: value is not None)})
+                for name in _ONE_OF[model]
+            )
+        ).map(lambda chosen: model(**chosen))
+    return st.fixed_dictionaries(required, optional=optional).map(lambda chosen: model(**chosen))
+
+
+def values(annotation: Any, constraints: list[Any] | tuple[Any, ...] = ()) -> st.SearchStrategy[Any]:
+    """Any value that a field of this type may hold and JSON can carry."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    pattern = next((limit.pattern for limit in constraints if getattr(limit, "pattern", None)), None)
+    if origin is Annotated:
+        return values(arguments[0], constraints)
+    if pattern is not None:
+        return st.from_regex(pattern, fullmatch=True)
+    if origin in (Union, types.UnionType):
+        return st.one_of(*map(values, arguments))
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin is tuple:
+        return st.lists(values(arguments[0]), max_size=3).map(tuple)
+    if isinstance(annotation, type) and issubclass(annotation, Entity):
+        return instances(annotation)
+    least = next((limit.ge for limit in constraints if hasattr(limit, "ge")), -(2**63))
+    simple: dict[Any, st.SearchStrategy[Any]] = {
+        str: st.text(max_size=12),
+        int: st.integers(least, 2**63 - 1),
+        float: st.floats(allow_nan=False, allow_infinity=False),
+        bool: st.booleans(),
+        type(None): st.none(),
+    }
+    return simple[annotation]
+
+
+def dicts_in(document: Any) -> list[dict[str, Any]]:
+    """All objects inside a JSON document, itself included."""
+    if isinstance(document, dict):
+        return [document, *(found for value in document.values() for found in dicts_in(value))]
+    if isinstance(document, list):
+        return [found for value in document for found in dicts_in(value)]
+    return []

@@ -1,0 +1,137 @@
+"""Released contracts stay readable, in both directions. The folders ``released/v*`` are what was released: never edit them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.export import EVENTS, file_of, schema_of
+from tests.data import ROOT
+from tests.schemas.compatibility import breaking_changes
+
+RELEASED = Path(__file__).parent / "released"
+EXAMPLES = sorted(RELEASED.glob("v*/*.json"))
+SCHEMAS = sorted(RELEASED.glob("v*/schemas/*.json"))
+
+
+def event_of(path: Path) -> str:
+    """``link-unresolved.json`` and ``link.json`` are both examples of ``link``."""
+    return max((name for name in EVENTS if path.stem.startswith(name)), key=len)
+
+
+def paths_in(document: Any, above: str = "") -> set[str]:
+    if isinstance(document, dict):
+        return {path for key, value in document.items() for path in {f"{above}.{key}", *paths_in(value, f"{above}.{key}")}}
+    if isinstance(document, list):
+        return {path for value in document for path in paths_in(value, f"{above}[]")}
+    return set()
+
+
+def fields_of(schema: dict[str, Any], root: dict[str, Any], above: str = "") -> set[str]:
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    found = set()
+    for name, field in schema.get("properties", {}).items():
+        found |= {f"{above}.{name}", *fields_of(field, root, f"{above}.{name}")}
+    for choice in schema.get("anyOf", ()):
+        found |= fields_of(choice, root, above)
+    if "items" in schema:
+        found |= fields_of(schema["items"], root, f"{above}[]")
+    return found
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_files_beside_the_models_are_current(name: str):
+    path = ROOT / "schemas" / file_of(name)
+    assert path.is_file(), f"{path.name} is missing: run `reflink-worker schemas schemas`"
+    assert json.loads(path.read_text()) == json.loads(json.dumps(schema_of(name))), (
+        f"{path.name} is not the model's schema any more: run `reflink-worker schemas schemas` and read the difference"
+    )
+
+
+def test_no_file_is_left_of_an_event_that_is_gone():
+    assert {path.name for path in (ROOT / "schemas").glob("*.json")} >= {file_of(name) for name in EVENTS}
+    current = {path.name for path in (ROOT / "schemas").glob("*.v1.json")}
+    assert current == {f"{name}.v1.json" for name in EVENTS}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_released_events_are_read_and_passed_on_unchanged(path: Path):
+    document = json.loads(path.read_text())
+    event = EVENTS[event_of(path)].from_json(path.read_bytes())
+    assert not event.model_extra, "a released field is unknown to the present model"
+    assert json.loads(event.to_json()) == document
+
+
+def test_the_released_examples_hold_every_field():
+    seen: dict[str, set[str]] = {}
+    for path in RELEASED.glob("v1/*.json"):
+        seen.setdefault(event_of(path), set()).update(paths_in(json.loads(path.read_text())))
+    assert set(seen) == set(EVENTS), "an event without an example"
+    for name, paths in seen.items():
+        schema = json.loads((RELEASED / "v1" / "schemas" / f"{name}.json").read_text())
+        assert fields_of(schema, schema) == paths, name
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
+def test_old_and_new_readers_understand_each_other(path: Path):
+    changes = breaking_changes(json.loads(path.read_text()), schema_of(path.stem))
+    assert not changes, "breaks a released contract; add an optional field instead, or raise schema_version:\n" + "\n".join(changes)
+
+
+# The check itself
+
+
+def released_link() -> dict[str, Any]:
+    return json.loads((RELEASED / "v1" / "schemas" / "link.json").read_text())
+
+
+BREAKING: dict[str, Callable[[dict[str, Any]], object]] = {
+    "event.judged: disappeared": lambda s: s["properties"].pop("judged"),
+    "event.link.score: disappeared": lambda s: s["$defs"]["Link"]["properties"].pop("score"),
+    "event.link.runner_up.cited: disappeared": lambda s: s["$defs"]["Candidate"]["properties"].pop("cited"),
+    "event.citing: type was 'string' and is 'integer'": lambda s: s["properties"]["citing"].update(type="integer"),
+    "event.link.score: type was 'number' and is 'string'": lambda s: s["$defs"]["Link"]["properties"]["score"]["anyOf"][0].update(
+        type="string"
+    ),
+    "event.reference.last_names[]: type was": lambda s: s["$defs"]["Reference"]["properties"]["last_names"]["items"].update(
+        type="integer"
+    ),
+    "event.reference.year: was one of": lambda s: s["$defs"]["Reference"]["properties"]["year"]["anyOf"].append({"type": "string"}),
+    "event.source: is required now": lambda s: (
+        s["properties"].update(source={"type": "string"}),
+        s["required"].append("source"),
+    ),
+    "event.live: is required now": lambda s: s["required"].append("live"),
+    "event.arrived: is required no longer": lambda s: s["required"].remove("arrived"),
+    "event.live: default was True and is False": lambda s: s["properties"]["live"].update(default=False),
+    "event.link.method: enum was": lambda s: s["$defs"]["Link"]["properties"]["method"]["anyOf"][0]["enum"].append("guess"),
+    "event.citing: pattern was None": lambda s: s["properties"]["citing"].update(pattern="^doi:"),
+    "event: additionalProperties was True": lambda s: s.update(additionalProperties=False),
+    "event.reference.last_names: items were": lambda s: s["$defs"]["Reference"]["properties"]["last_names"].pop("items"),
+}
+
+
+@pytest.mark.parametrize("expected", BREAKING)
+def test_breaking_changes_are_found(expected: str):
+    changed = copy.deepcopy(released_link())
+    BREAKING[expected](changed)
+    changes = breaking_changes(released_link(), changed)
+    assert len(changes) == 1, changes
+    assert changes[0].startswith(expected)
+
+
+def test_harmless_changes_are_let_through():
+    changed = copy.deepcopy(released_link())
+    changed["properties"]["origin"] = {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}
+    changed["properties"]["citing"].update(title="Other", description="said better")
+    changed["$defs"]["Link"]["properties"]["method"]["anyOf"][0]["enum"].reverse()
+    changed["required"].reverse()
+    changed["$defs"]["Renamed"] = changed["$defs"].pop("Link")
+    changed["properties"]["link"]["$ref"] = "#/$defs/Renamed"
+    assert breaking_changes(released_link(), changed) == []
