@@ -2,7 +2,7 @@
 
     python -m benchmarks.events [--rounds 7]
 
-The contracts use the fastest of each: pydantic-core's validate_json to read (JSON and checks in one pass) and its to_json to write.
+The contracts read with pydantic-core's validate_json, JSON and checks in one pass, and write with its to_json.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m benchmarks.latency [--papers 60] [--every 0.5] [--snapshot DIR --works FILE] [--json FILE]
 
-One paper at a time, so that what is measured is the pipeline and not a queue. Without --snapshot the catalog is examples/works.jsonl.
-The papers cite works of the catalog: a quarter with identifiers, a quarter by tagged fields, a quarter as raw text, and a quarter
-works that are nowhere; so all stages take part, the fallback too.
+One paper at a time, so that what is measured is the pipeline and not a queue. Without --snapshot the catalog is that
+of the examples. The papers cite works of the catalog (a quarter with identifiers, a quarter by tagged
+fields, a quarter as raw text) and works that are nowhere, so that all stages take part.
 """
 
 from __future__ import annotations

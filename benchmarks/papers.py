@@ -12,12 +12,13 @@ PREFIX = "10.5555/reflink.made"
 
 
 def made_paper(number: int, works: Sequence[Work], references: int = 15) -> bytes:
-    """A paper with its DOI, whose references are tagged with and without identifiers, raw, and to works that are nowhere."""
+    """A paper with its DOI; references tagged with and without identifiers, raw, and to works that are nowhere."""
     choice = random.Random(number)
     entries = [_entry(position, choice.choice(works), choice) for position in range(1, references + 1)]
     return (
         "<article><front><journal-meta><journal-title-group><journal-title>Made Papers</journal-title></journal-title-group>"
-        f'</journal-meta><article-meta><article-id pub-id-type="doi">{PREFIX}.{number:05d}</article-id><title-group><article-title>'
+        f'</journal-meta><article-meta><article-id pub-id-type="doi">{PREFIX}.{number:05d}</article-id><title-group>'
+        "<article-title>"
         f"Made paper number {number}</article-title></title-group><pub-date><year>2026</year></pub-date></article-meta></front>"
         f"<back><ref-list>{''.join(entries)}</ref-list></back></article>"
     ).encode()
@@ -26,7 +27,8 @@ def made_paper(number: int, works: Sequence[Work], references: int = 15) -> byte
 def _entry(position: int, work: Work, choice: random.Random) -> str:
     title, venue = escape(work.title or ""), escape(work.venue or "")
     names = "".join(f"<name><surname>{escape(name)}</surname></name>" for name in work.authors)
-    tail = f"<source>{venue}</source> <year>{work.year or ''}</year>; <volume>{work.volume or ''}</volume>: <fpage>{work.fpage or ''}</fpage>"
+    place = f"<volume>{work.volume or ''}</volume>: <fpage>{work.fpage or ''}</fpage>"
+    tail = f"<source>{venue}</source> <year>{work.year or ''}</year>; {place}"
     match choice.randrange(4):
         case 0:
             doi = f'<pub-id pub-id-type="doi">{escape(work.ids.doi)}</pub-id>' if work.ids.doi else ""
@@ -37,5 +39,6 @@ def _entry(position: int, work: Work, choice: random.Random) -> str:
             body = f"{escape(' '.join(work.authors))}. {title}. {venue} {work.year}; {work.volume}: {work.fpage}."
         case _:
             word = choice.randrange(10**6)
-            body = f"<name><surname>Nobody{word}</surname></name><article-title>An unheard-of matter {word}</article-title><year>2020</year>"
+            name, title = f"<name><surname>Nobody{word}</surname></name>", f"An unheard-of matter {word}"
+            body = f"{name}<article-title>{title}</article-title><year>2020</year>"
     return f'<ref id="r{position}"><mixed-citation>{body}</mixed-citation></ref>'

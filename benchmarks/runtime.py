@@ -45,8 +45,8 @@ def an_event(paper: int, position: int) -> tuple[bytes, bytes]:
         id=f"{citing}#B{position}.1",
         citing=citing,
         position=position,
-        raw_text=f"Author AB, Writer CD, Third EF ({1990 + position}) A title as long as titles are in the life sciences, with a colon: "
-        f"and a number {paper}. J Bench Mark 12: 345-356. doi:10.1000/jbm.{paper}.{position}",
+        raw_text=f"Author AB, Writer CD, Third EF ({1990 + position}) A title as long as titles are in the life sciences, "
+        f"with a colon: and a number {paper}. J Bench Mark 12: 345-356. doi:10.1000/jbm.{paper}.{position}",
         title="A title as long as titles are in the life sciences, with a colon: and a number",
         last_names=("Author", "Writer", "Third"),
         venue="J Bench Mark",

@@ -70,7 +70,7 @@ class Sqlite:
 
 
 class Rocks:
-    """RocksDB; its write-ahead log is synced or left to the system: after a power cut the tail may be missing, never half there."""
+    """RocksDB; its write-ahead log is synced, or left to the system: a power cut may then cost the tail."""
 
     def __init__(self, folder: Path, sync: bool) -> None:
         import rocksdict

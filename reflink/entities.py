@@ -61,7 +61,7 @@ def bad_record(what: str, error: pydantic.ValidationError) -> BadRecord:
 
 
 class Ids(Entity):
-    """Normalised identifiers: ``doi`` lower case from ``10.``, ``pmid`` digits, ``pmcid`` ``PMC…``, ``arxiv`` without version."""
+    """Normalised: ``doi`` lower case from ``10.``, ``pmid`` digits, ``pmcid`` ``PMC…``, ``arxiv`` without version."""
 
     doi: str | None = None
     pmid: str | None = None
@@ -78,7 +78,8 @@ class Reference(Entity):
     """One work cited by one entry of a bibliography.
 
     ``id`` is ``citing # XML id . ordinal``; ``position`` counts the paper's references from 1. ``raw_text`` is all text of the
-    citation, ``raw_noid`` the same without identifiers (absent when there are none). ``ids`` come from tags, ``ids_weak`` from text.
+    citation, ``raw_noid`` the same without identifiers (absent when there are none).
+    ``ids`` come from tags, ``ids_weak`` from text.
     """
 
     id: str
@@ -165,8 +166,8 @@ class Candidate(Entity):
 class Link(Entity):
     """The outcome of one reference: ``cited`` names a work, or is None and ``unresolved`` says why.
 
-    ``probability`` is the verdict's, absent in profile ``paper``. ``reasons`` are short phrases for and against, strongest first.
-    ``status`` repeats the cited work's, e.g. ``retracted``.
+    ``probability`` is the verdict's, absent in profile ``paper``. ``reasons`` are short phrases for and against,
+    strongest first. ``status`` repeats the cited work's, e.g. ``retracted``.
     """
 
     reference: str

@@ -16,7 +16,7 @@ SCHEMA_VERSION: Final = 1
 class Event(Entity):
     """Base of all events.
 
-    ``schema_version`` has no default, so that it is always written. ``from_json`` refuses an event that is newer than this code.
+    ``schema_version`` has no default, so that it is always written. ``from_json`` refuses an event newer than this code.
     """
 
     schema_version: int

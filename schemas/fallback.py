@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from reflink.linker import Open
+from reflink.linker import Open, Profile
 from schemas.envelope import PaperEvent
 
 
 class FallbackEvent(PaperEvent):
-    """Key: citing id. ``catalog_offset`` is the version at which the semantic stage looked."""
+    """Key: citing id. ``catalog_offset`` is the version at which the semantic stage looked.
+
+    ``profile`` is the linker's, so that both stages of a reference follow the same one.
+    """
 
     catalog_offset: int
+    profile: Profile = "production"
     items: tuple[Open, ...]

@@ -1,4 +1,4 @@
-"""Where the real data lies: a folder beside the checkout, or the one REFLINK_SHARED_DATA names. Never copied into the project."""
+"""Where the real data lies: a folder beside the checkout, or the one REFLINK_SHARED_DATA names. Never copied."""
 
 from __future__ import annotations
 

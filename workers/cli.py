@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from reflink.errors import ReflinkError
+from reflink.errors import NotAPaper, ReflinkError
 from workers import settings as configuration
 from workers.errors import WorkerError
 from workers.settings import KafkaSettings, WorkerSettings
@@ -92,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
         help="where papers above the message limit go; the parsers' REFLINK_POINTER_ROOT",
     )
     publish.add_argument("--quiet", action="store_true", help="no progress bar")
+
+    withdraw = command("withdraw", "withdraw papers: their links go, and they leave the catalog", _withdraw)
+    withdraw.add_argument("ids", nargs="+", metavar="ID", help="work ids, as links name them: doi:…, pmid:…, pmcid:…, arxiv:…")
 
     command("settings", "list every setting, as docs/configuration.md", _settings)
     command("metrics", "list every metric, as docs/metrics.md", _metrics)
@@ -187,7 +190,6 @@ def _load(arguments: argparse.Namespace) -> int:
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    from reflink.cli.inputs import read_contents
     from workers.progress import counting
     from workers.publishing import publish, record_of
     from workers.sending import Sender
@@ -195,7 +197,7 @@ def _publish(arguments: argparse.Namespace) -> int:
     settings = configuration.read(KafkaSettings)
     bad = 0
     with counting("papers", quiet=arguments.quiet) as progress, Sender(settings) as sender:
-        for name, data in read_contents(arguments.paths):
+        for name, data in _contents(arguments.paths):
             try:
                 if isinstance(data, ReflinkError):
                     raise data
@@ -214,6 +216,33 @@ def _publish(arguments: argparse.Namespace) -> int:
             progress(sender.sent)
     print(f"{sender.sent} papers published to {settings.topic('papers')}" + (f", {bad} refused" if bad else ""))
     return 1 if bad else 0
+
+
+def _contents(paths: Sequence[str]) -> Iterator[tuple[str, bytes | ReflinkError]]:
+    import tarfile
+    import zlib
+
+    from reflink.cli.inputs import read_contents
+
+    for path in paths:
+        try:
+            yield from read_contents([path])
+        except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+            yield path, NotAPaper(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def _withdraw(arguments: argparse.Namespace) -> int:
+    from workers.sending import Sender
+
+    settings = configuration.read(KafkaSettings)
+    if odd := [each for each in arguments.ids if ":" not in each]:
+        print(f"reflink-worker: {odd[0]!r} is not a work id (doi:…, pmid:…, pmcid:…, arxiv:…)", file=sys.stderr)
+        return 2
+    with Sender(settings) as sender:
+        for work_id in arguments.ids:
+            sender.send("papers", work_id.encode(), None)
+    print(f"{sender.sent} papers withdrawn")
+    return 0
 
 
 def _settings(_: argparse.Namespace) -> int:

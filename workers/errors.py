@@ -38,7 +38,7 @@ class Fenced(WorkerError):
 
 
 class DeadLetterFlood(WorkerError):
-    """Too many records in a row, or too large a share of the recent ones, could not be handled: a bad deploy, not bad papers."""
+    """Too many records in a row, or of the recent ones, could not be handled: a bad deploy, not bad papers."""
 
     exit_code = 6
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reflink.catalog import Catalog
-from reflink.linker import Policy, lexical_step
+from reflink.errors import SnapshotError
+from reflink.linker import Policy, Profile, lexical_step
 from schemas import FallbackEvent, Outcome
 from schemas.envelope import PaperEvent
 from workers.following import CatalogFollower, open_catalog
@@ -21,7 +22,7 @@ class FallbackView:
     """The catalog at one version, and the time of judgement in milliseconds."""
 
     catalog: Catalog
-    policy: Policy
+    accept: float
     now: int
 
     def after(self, output: Output) -> FallbackView:
@@ -38,12 +39,17 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
 
     def __init__(self, settings: FallbackSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
-        self.policy = Policy(profile=settings.profile, lexical_mode=settings.lexical_mode)
 
     def warm(self) -> None:
         """Opens the catalog and reads its topic to the end. Raises SnapshotError."""
         empty = Catalog.empty(lexical_mode=self.settings.lexical_mode)
         self.catalog = open_catalog(self.settings, vectors=False, trigrams=True, empty=empty)
+        if self.catalog.trigrams is None or self.catalog.lexical_mode != self.settings.lexical_mode:
+            has = "no trigrams" if self.catalog.trigrams is None else f"trigrams of mode {self.catalog.lexical_mode}"
+            raise SnapshotError(
+                f"{self.settings.catalog_snapshot} has {has} and REFLINK_LEXICAL_MODE is {self.settings.lexical_mode}: "
+                "build it again"
+            )
         self.follower = CatalogFollower(self.settings, self.catalog, None)
         self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)
 
@@ -54,17 +60,20 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
     def view(self, batch: Sequence[FallbackEvent]) -> FallbackView:
         """At least the version that the semantic stage saw: a candidate it found must be known here."""
         self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
-        return FallbackView(self.catalog, self.policy, int(self._clock() * 1000))
+        return FallbackView(self.catalog, self.settings.accept, int(self._clock() * 1000))
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
-        """Outcomes, as one event per paper. They count as judged where the semantic stage looked, the older of both versions."""
+        """Outcomes, one event per paper; judged where the semantic stage looked, the older of both versions."""
         output = Output()
-        links = iter(lexical_step([item for event in batch for item in event.items], view.catalog, view.policy))
-        by_offset: dict[int, list[tuple[PaperEvent, Outcome]]] = {}
+        alike: dict[tuple[Profile, int], list[FallbackEvent]] = {}
         for event in batch:
-            outcomes = by_offset.setdefault(event.catalog_offset, [])
-            outcomes += [(event, Outcome(reference=item.reference, link=next(links))) for item in event.items]
-        for offset, outcomes in by_offset.items():
+            alike.setdefault((event.profile, event.catalog_offset), []).append(event)
+        for (profile, offset), events in alike.items():
+            policy = Policy(profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept)
+            links = iter(lexical_step([item for event in events for item in event.items], view.catalog, policy))
+            outcomes: list[tuple[PaperEvent, Outcome]] = [
+                (event, Outcome(reference=item.reference, link=next(links))) for event in events for item in event.items
+            ]
             add_outcomes(output, outcomes, offset, view.now)
         return output
 

@@ -7,7 +7,9 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kafka import KafkaConsumer, TopicPartition
@@ -19,10 +21,10 @@ from reflink.errors import BadRecord, SnapshotError
 from reflink.linker import Encodes
 from schemas import CatalogEvent
 from workers import metrics
-from workers.clients import plain_consumer
+from workers.clients import REFUSALS, plain_consumer, refused
 from workers.errors import Stalled
 from workers.settings import CatalogSettings
-from workers.topics import TopicAdmin
+from workers.topics import TOPICS, TopicAdmin
 
 log = logging.getLogger(__name__)
 
@@ -151,8 +153,9 @@ class CatalogFollower:
         while not self._stop.is_set():
             try:
                 polled = self._consumer.poll(timeout_ms=200)
-                changes = [change for record in polled.get(partition, ()) if (change := _change_of(record.key, record.value))]
-                now_at = int(self._consumer.position(partition))
+            except REFUSALS as error:
+                self._queue.put(refused(error, self.settings))
+                return
             except KafkaError as error:
                 log.warning("reading the catalog failed, trying again", extra={"reason": type(error).__name__})
                 time.sleep(0.5)
@@ -161,6 +164,11 @@ class CatalogFollower:
                 if not self._stop.is_set():
                     self._queue.put(error)
                 return
+            records = polled.get(partition, [])
+            changes = [change for record in records if (change := _change_of(record.key, record.value)) is not None]
+            now_at = records[-1].offset + 1 if records else position
+            with suppress(KafkaError):  # also past transaction markers, where no record is
+                now_at = max(now_at, int(self._consumer.position(partition, timeout_ms=1000) or 0))
             if now_at != position:
                 position = now_at
                 self._queue.put(_News(changes, position))
@@ -176,9 +184,11 @@ def _change_of(key: bytes | None, value: bytes | None) -> Work | str | None:
         if value is None:
             return (key or b"").decode()
         event = CatalogEvent.from_json(value)
+        if event.work is None:
+            return (key or b"").decode()
     except (BadRecord, UnicodeDecodeError):
         return None
-    return event.work if event.work is not None else (key or b"").decode()
+    return event.work if event.work.id.encode() == key else None
 
 
 def open_catalog(settings: CatalogSettings, *, vectors: bool, trigrams: bool, empty: Catalog) -> Catalog:
@@ -198,4 +208,10 @@ def check_origin(catalog: Catalog, cluster: str, settings: CatalogSettings) -> N
         raise SnapshotError(
             f"{settings.catalog_snapshot}: a snapshot {origin}, and this worker follows {topic} on cluster {cluster}: "
             "fill the topic and bind the snapshot to it with `reflink-worker load WORKS --bind FOLDER`"
+        )
+    oldest = timedelta(milliseconds=int(TOPICS["catalog"].config["delete.retention.ms"]) / 2)
+    if (age := datetime.now(UTC) - datetime.fromisoformat(manifest.created)) > oldest:
+        raise SnapshotError(
+            f"{settings.catalog_snapshot} is {age.days} days old: tombstones since then may be gone from {topic}, so "
+            "works that were withdrawn would stay; make a new one"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -15,6 +16,7 @@ from reflink.errors import BadRecord
 from schemas import SCHEMA_VERSION, CatalogEvent, LinkEvent, ManifestEvent, Outcome, OutcomesEvent, read_outcome_event
 from schemas.links import OUTCOME_HEADER, PaperState
 from workers.clients import plain_consumer
+from workers.errors import Stalled
 from workers.following import CatalogFollower, open_catalog
 from workers.settings import LedgerSettings
 from workers.stage import Message, Output, Place, Received, Stage
@@ -172,7 +174,7 @@ def take_manifest(partition: int, manifest: ManifestEvent, view: LedgerView, out
 def take_outcomes(partition: int, event: OutcomesEvent, view: LedgerView, output: Output) -> None:
     """Publishes each outcome that is newer than what is known and says something else.
 
-    The order is (paper version, catalog offset), whatever order they come in; of two that are equal in both, the later one wins.
+    The order is (paper version, catalog offset), whatever order they come in; of two equal in both, the later one wins.
     """
     known = _state(partition, event.citing, view, output)
     current = set(known.references) if known else set()
@@ -245,8 +247,14 @@ def roll_forward(stores: Mapping[int, PartitionStore], settings: LedgerSettings)
         for place, (table, partition) in places.items():
             consumer.seek(place, stores[partition].next_offset(table))
         left = {place for place in places if consumer.position(place) < ends[place]}
+        moved = time.monotonic()
         while left:
+            if time.monotonic() - moved > settings.call_deadline_s:
+                raise Stalled(
+                    f"the ledger's store cannot be brought up: nothing came from {left} for {settings.call_deadline_s:g} s"
+                )
             for place, records in consumer.poll(timeout_ms=500).items():
+                moved = time.monotonic()
                 table, partition = places[place]
                 rows = ((table, (record.key or b"").decode(), record.value) for record in records)
                 stores[partition].write(rows, {table: records[-1].offset + 1})

@@ -46,7 +46,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             profile=settings.profile,
             threshold=settings.threshold,
             semantic_mode=settings.semantic_mode,
-            lexical_mode=settings.lexical_mode,
+            sure=settings.sure,
         )
 
     def warm(self) -> None:
@@ -93,7 +93,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             else:
                 opens.append((event, result))
         add_outcomes(output, links, view.catalog.offset, view.now)
-        output.messages += fallback_messages(opens, view.catalog.offset)
+        output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile)
         return output
 
     def follow(self, seconds: float) -> bool:

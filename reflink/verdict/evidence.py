@@ -79,7 +79,8 @@ def compare(reference: Description, work: Description, *, by_identifier: bool = 
 
 def _numbers(reference: Description, work: Description) -> int:
     a, b = reference.title_numbers, work.title_numbers
-    return (not a <= b) + (not b <= a)
+    # An edition may stand in the work's title and beside that of the reference ("2nd ed.").
+    return (not a <= b) + (not b - reference.raw_ordinals <= a)
 
 
 def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:

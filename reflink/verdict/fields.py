@@ -10,41 +10,7 @@ from reflink.entities import ID_KINDS, Ids
 from reflink.verdict.description import Description, fold
 
 _VENUE_STOP: Final = frozenset(
-    [
-        "of",
-        "the",
-        "and",
-        "in",
-        "for",
-        "on",
-        "a",
-        "an",
-        "de",
-        "la",
-        "le",
-        "les",
-        "du",
-        "des",
-        "der",
-        "die",
-        "das",
-        "und",
-        "et",
-        "y",
-        "e",
-        "del",
-        "di",
-        "da",
-        "do",
-        "dos",
-        "den",
-        "van",
-        "voor",
-        "to",
-        "at",
-        "by",
-        "part",
-    ]
+    ("of the and in for on a an de la le les du des der die das und et y e del di da do dos den van voor to at by part").split()
 )
 #: Authors of a work looked for in a citation whose names are not tagged: "et al." hides the rest.
 _NAMED: Final = 3

@@ -12,9 +12,8 @@ import orjson
 from benchmarks.papers import made_paper
 from reflink.entities import Work
 from tests.kafka import create_topics, new_prefix, read_all
-from tests.workers.corpus import example_works
+from tests.workers.corpus import loaded
 from tests.workers.echo import until
-from workers.loading import load
 from workers.local.broker import Broker
 from workers.local.pipeline import WORKERS, Pipeline
 from workers.publishing import publish, record_of
@@ -30,12 +29,13 @@ TIMES = ("arrived", "judged", "catalog_offset", "paper_version")
 
 
 def run(
-    broker: Broker, folder: Path, works: list[Work], disturb: Callable[[Pipeline, Callable[[], None]], None]
+    broker: Broker, folder: Path, works: list[Work], snapshot: Path, disturb: Callable[[Pipeline, Callable[[], None]], None]
 ) -> KafkaSettings:
     """Links PAPERS made papers and a poisonous one per 20 while ``disturb`` does its worst, and waits for the end."""
     kafka = create_topics(broker.address, new_prefix())
-    load(works, kafka)
+    folder.mkdir()
     settings = {
+        "catalog_snapshot": loaded(works, snapshot, kafka, folder),
         "kafka_bootstrap_servers": broker.address,
         "topic_prefix": kafka.topic_prefix,
         "precision": "fp32",
@@ -88,9 +88,8 @@ def seen(kafka: KafkaSettings) -> tuple[list[object], list[object]]:
     return sorted(links), sorted(dead)
 
 
-def test_kills_joins_and_leaves_change_nothing(broker, tmp_path):
-    works = example_works()
-    quiet = run(broker, tmp_path / "quiet", works, lambda pipeline, more: None)
+def test_kills_joins_and_leaves_change_nothing(broker, works, snapshot, tmp_path):
+    quiet = run(broker, tmp_path / "quiet", works, snapshot, lambda pipeline, more: None)
 
     choice = random.Random(20261121)
     victims = list(WORKERS) * (KILLS // len(WORKERS))
@@ -109,7 +108,7 @@ def test_kills_joins_and_leaves_change_nothing(broker, tmp_path):
                 for process in joined.values():
                     assert process.stop() == 0
 
-    hurt = run(broker, tmp_path / "hurt", works, disturb)
+    hurt = run(broker, tmp_path / "hurt", works, snapshot, disturb)
     quiet_links, quiet_dead = seen(quiet)
     hurt_links, hurt_dead = seen(hurt)
     assert len(quiet_dead) == PAPERS // 20

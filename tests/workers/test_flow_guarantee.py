@@ -1,8 +1,8 @@
 """The flow against a model of the broker: whatever happens in whatever order, every record is committed once and in order.
 
 The model is what Kafka promises: committed offsets per partition, one owner at a time, transactions that apply whole or not at
-all, offsets of an open transaction that nobody can read. Polling, seeking back and committing are cut into the steps between
-which, in the worker, a rebalance may come.
+all, no new owner while a transaction is open on a partition. Polling, seeking back and committing are cut into the steps
+between which, in the worker, a rebalance may come.
 """
 
 from __future__ import annotations
@@ -110,6 +110,12 @@ class Guarantee(RuleBasedStateMachine):
         assert self.flow.revoke([place], 0) is not busy
         del self.position[place]
 
+    @rule(place=places, count=few)
+    def leave_and_come_back(self, place: Place, count: int) -> None:
+        self.revoke_without_time(place)
+        self.another_worker(place, count)
+        self.assign(place)
+
     @rule(place=places, works=st.booleans())
     def revoke_and_finish(self, place: Place, works: bool) -> None:
         if place not in self.position or self.stolen:
@@ -183,7 +189,7 @@ class Guarantee(RuleBasedStateMachine):
     @precondition(lambda self: self.polled is None and self.seeking is None)
     @rule(place=places)
     def seek_begins(self, place: Place) -> None:
-        if place in self.flow.to_seek_back() and place not in self._pending():
+        if place in self.flow.to_seek_back():
             departures = self.flow.departures()
             self.seeking = (place, departures, self.broker.committed[place])
 
@@ -193,6 +199,15 @@ class Guarantee(RuleBasedStateMachine):
         for place in PLACES:
             self.seek_begins(place)
             if self.seeking is not None:
+                self.seek_ends()
+
+    @precondition(lambda self: self.polled is None and self.seeking is None)
+    @rule(count=few)
+    def seek_disturbed(self, count: int) -> None:
+        for place in PLACES:
+            self.seek_begins(place)
+            if self.seeking is not None:
+                self.leave_and_come_back(place, count)
                 self.seek_ends()
 
     @precondition(lambda self: self.seeking is not None)

@@ -2,64 +2,38 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from reflink import jats
 from reflink.catalog import Catalog
-from reflink.entities import Link, Paper, Work
-from reflink.errors import ReflinkError
+from reflink.entities import Link
 from reflink.linker import Linker, Policy
-from reflink.semantic import Encoder
 from schemas import LinkEvent
 from tests.kafka import create_topics, new_prefix, read_all, send
-from tests.workers.corpus import EXAMPLES, example_works
+from tests.workers.corpus import EXAMPLES, example_papers, loaded, parsed
 from tests.workers.echo import until
-from workers.loading import load
 from workers.local.pipeline import WORKERS, Pipeline
 from workers.publishing import publish, record_of
 from workers.sending import Sender
 from workers.settings import KafkaSettings
 
 
-def example_papers() -> dict[str, bytes]:
-    files = sorted(path for path in (EXAMPLES / "papers").rglob("*") if path.is_file())
-    return {path.name: gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files}
-
-
-def parsed(papers: dict[str, bytes]) -> list[Paper]:
-    found = []
-    for name, data in papers.items():
-        try:
-            found.append(jats.parse(data, source=Path(name).stem))
-        except ReflinkError:
-            continue
-    return found
-
-
 @pytest.fixture(scope="module")
-def works() -> list[Work]:
-    """The catalog, the papers' own works included: what the workers follow does not change while they link."""
-    return [*example_works(), *(paper.work() for paper in parsed(example_papers()))]
-
-
-@pytest.fixture(scope="module")
-def flow(broker, works, tmp_path_factory) -> Iterator[tuple[KafkaSettings, Pipeline]]:
+def flow(broker, works, snapshot, tmp_path_factory) -> Iterator[tuple[KafkaSettings, Pipeline]]:
     kafka = create_topics(broker.address, new_prefix())
-    load(works, kafka)
+    folder = tmp_path_factory.mktemp("flow")
     settings = {
+        "catalog_snapshot": loaded(works, snapshot, kafka, folder),
         "kafka_bootstrap_servers": broker.address,
         "topic_prefix": kafka.topic_prefix,
         "precision": "fp32",
         "offer_papers": "false",
         "idle_commit_s": 0.2,
     }
-    with Pipeline(tmp_path_factory.mktemp("flow"), **settings) as pipeline:
+    with Pipeline(folder, **settings) as pipeline:
         for worker in WORKERS:
             pipeline.start(worker)
         pipeline.wait_ready()
@@ -89,12 +63,9 @@ def scores_apart(link: Link) -> tuple[dict[str, Any], list[float]]:
     return fields, [-1.0 if score is None else score for score in scores]
 
 
-def test_the_outcomes_are_those_of_the_library_alone(flow, works):
+def test_the_outcomes_are_those_of_the_library_alone(flow, snapshot, encoder):
     kafka, _ = flow
-    encoder = Encoder(precision="fp32")
-    catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision)
-    catalog.add_encoded(works, encoder)
-    linker = Linker(catalog, encoder, Policy())
+    linker = Linker(Catalog.open(snapshot), encoder, Policy())
     streamed = links_of(kafka)
     papers = parsed(example_papers())
     assert sorted(streamed) == sorted(reference.id for paper in papers for reference in paper.references)

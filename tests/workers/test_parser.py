@@ -30,9 +30,7 @@ ARRIVED = 1_700_000_000_000
 
 
 def record(value: bytes | None = XML, *, key: bytes | None = b"a", **headers: str | bytes) -> Received:
-    named = tuple(
-        (f"reflink-{name}", value if isinstance(value, bytes) else value.encode()) for name, value in headers.items()
-    )
+    named = tuple((f"reflink-{name}", value if isinstance(value, bytes) else value.encode()) for name, value in headers.items())
     return Received("papers", 1, 5, key, value, named, ARRIVED)
 
 
@@ -78,7 +76,9 @@ def test_each_manifest_comes_before_its_references():
 
 
 def test_papers_are_offered_only_when_they_should_be():
-    assert "catalog" not in {message.topic for message in handled(record(), record(None, key=b"doi:10.1/a"), offer_papers=False)}
+    assert "catalog" not in {
+        message.topic for message in handled(record(), record(None, key=b"doi:10.1/a"), offer_papers=False)
+    }
 
 
 def test_a_withdrawal_empties_the_manifest_and_takes_the_work_away_with_its_reason():

@@ -90,6 +90,13 @@ def jars(cache: Path | None = None) -> Path:
     return folder
 
 
+def new_cluster_id() -> str:
+    """As Kafka wants it: 16 random bytes in base64; one that begins with a dash would be read as an option."""
+    while (cluster := urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return cluster
+
+
 def free_port(preferred: int | None = None) -> int:
     """``preferred`` when nothing listens there, else any free port of loopback."""
     for port in (preferred, 0):
@@ -143,7 +150,7 @@ class Broker:
         lines = [f"{key}={value}" for key, value in {**addresses, **(extra or {})}.items()]
         properties.write_text((HERE / "server.properties").read_text() + "\n".join(lines) + "\n")
         base = [program, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classpath]
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = new_cluster_id()
         format_ = [*base, "kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", str(properties)]
         done = subprocess.run(format_, capture_output=True, text=True, check=False)
         if done.returncode != 0:

@@ -22,7 +22,7 @@ from schemas import CatalogEvent
 from workers.clients import plain_consumer
 from workers.loading import load, load_and_bind
 from workers.local.broker import LocalSetupError
-from workers.settings import KafkaSettings, LinkerSettings
+from workers.settings import FallbackSettings, KafkaSettings, LinkerSettings
 
 #: Up to so many works, a linker encodes the topic in about the time that a build takes to begin.
 SMALL: Final = 5000
@@ -33,12 +33,18 @@ def is_small(works: Path) -> bool:
     return next(islice(read_works(works), SMALL, None), None) is None
 
 
-def build(works: Path, settings: LinkerSettings, cache: Path, say: Callable[[str], object] = lambda _: None) -> Path:
+def build(
+    works: Path,
+    cache: Path,
+    linker: LinkerSettings,
+    fallback: FallbackSettings,
+    say: Callable[[str], object] = lambda _: None,
+) -> Path:
     """The catalog folder of a file of works, made by ``reflink catalog build`` unless the cache has it. Raises LocalSetupError.
 
     What makes a folder another one is in its name: the file, the model, how it computes, the modes and the format.
     """
-    how = (settings.model, settings.device, settings.precision, settings.semantic_mode, settings.lexical_mode, snapshot.FORMAT)
+    how = (linker.model, linker.device, linker.precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT)
     with works.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(repr(how).encode())
@@ -46,9 +52,9 @@ def build(works: Path, settings: LinkerSettings, cache: Path, say: Callable[[str
     if not (folder / snapshot.MANIFEST).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         say(f"building the catalog of {works}, once: it is kept in {folder}")
-        modes = ["--mode", settings.semantic_mode, "--lexical-mode", settings.lexical_mode]
-        encoder = ["--device", settings.device, "--precision", settings.precision]
-        model = [] if settings.model is None else ["--model", settings.model]
+        modes = ["--mode", linker.semantic_mode, "--lexical-mode", fallback.lexical_mode]
+        encoder = ["--device", linker.device, "--precision", linker.precision]
+        model = [] if linker.model is None else ["--model", linker.model]
         command = [sys.executable, "-m", "reflink.cli", "catalog", "build", str(works), "--out", str(folder)]
         if subprocess.run([*command, *modes, *encoder, *model], check=False).returncode != 0:
             raise LocalSetupError(f"`reflink catalog build {works}` failed; what it has done so far is kept for the next time")

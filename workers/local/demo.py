@@ -100,6 +100,8 @@ def chosen(arguments: argparse.Namespace) -> tuple[Path, Path, Path | None]:
     ):
         if path is not None and not path.exists():
             raise ReflinkError(f"{option}: {path} does not exist")
+    if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
+        raise ReflinkError(f"--json: the folder of {arguments.json} does not exist")
     keep: Path | None = arguments.keep
     if keep is not None and keep.exists() and any(keep.iterdir()):
         raise ReflinkError(f"--keep: {keep} is not empty: choose a new folder")

@@ -15,17 +15,17 @@ from typing import Final
 
 from rich.console import Console
 
-from reflink.errors import ReflinkError
+from reflink.errors import NotAPaper, ReflinkError
 from workers import settings as configuration
 from workers.clients import end_of
 from workers.local import catalogs, summary
 from workers.local.broker import Broker, default_cache, jars
 from workers.local.display import Display, State
 from workers.local.outcomes import OutcomeReader, Outcomes
-from workers.local.papers import Published, publish_wave, waves
+from workers.local.papers import Published, expect_papers, publish_wave, waves
 from workers.local.pipeline import WORKERS, Pipeline
 from workers.sending import Sender
-from workers.settings import KafkaSettings, LinkerSettings
+from workers.settings import FallbackSettings, KafkaSettings, LinkerSettings
 from workers.topics import TOPICS, TopicAdmin
 
 #: Nothing new for so long means that nothing will come.
@@ -60,7 +60,8 @@ class Demonstration:
     def run(self) -> int:
         """Returns 0, or 1 when the outcomes are not as expected. Raises ReflinkError; everything is stopped in any case."""
         expected = None if self.expected is None else summary.Expected.read(self.expected)
-        display = Display()
+        display, papers = Display(), waves(self.papers)
+        expect_papers(papers)
         with ExitStack() as stack:
             folder = stack.enter_context(workspace(self.keep, display))
             kafka = stack.enter_context(self._kafka(folder, display))
@@ -70,7 +71,7 @@ class Demonstration:
             pipeline = stack.enter_context(self._pipeline(kafka, folder, snapshot, display))
             reader = stack.enter_context(OutcomeReader(kafka))
             run = Run(kafka, pipeline, reader, display, folder / "pointers")
-            run.publish_and_wait(waves(self.papers))
+            run.publish_and_wait(papers)
             outcomes, published = reader.outcomes, run.published
             result = summary.summarise(outcomes, published, seconds=run.seconds, works=works, busy=busy(pipeline))
             examples = summary.choose(outcomes)
@@ -88,7 +89,10 @@ class Demonstration:
     @contextmanager
     def _kafka(self, folder: Path, display: Display) -> Iterator[KafkaSettings]:
         if self.brokers is not None:
-            kafka = configuration.read(KafkaSettings, topic_prefix=f"reflink-demo-{uuid.uuid4().hex[:8]}.")
+            prefix = f"reflink-demo-{uuid.uuid4().hex[:8]}."
+            kafka = configuration.read(KafkaSettings, kafka_bootstrap_servers=self.brokers, topic_prefix=prefix)
+            with TopicAdmin(kafka) as admin:  # raises when nobody answers: nothing is to be deleted then
+                display.say(f"Kafka cluster {admin.cluster_id()} at {self.brokers}")
             try:
                 yield kafka
             finally:
@@ -108,7 +112,13 @@ class Demonstration:
         """How many works the topic then has, and the snapshot that workers start from; none for a small catalog."""
         source = self.snapshot
         if source is None and not catalogs.is_small(self.catalog):
-            source = catalogs.build(self.catalog, configuration.read(LinkerSettings), default_cache(), display.say)
+            source = catalogs.build(
+                self.catalog,
+                default_cache(),
+                configuration.read(LinkerSettings),
+                configuration.read(FallbackSettings),
+                display.say,
+            )
         snapshot = None if source is None else catalogs.linked_copy(source, folder / "catalog")
         with display.counting("works into the catalog topic") as progress:
             count = catalogs.fill(self.catalog, kafka, progress, bound_to=snapshot)
@@ -156,7 +166,10 @@ class Run:
         self._progress: tuple[object, float] = (None, self._started)
 
     def publish_and_wait(self, waves: list[Path]) -> None:
-        """Publishes one wave after the other, each once the one before is done. Raises NoProgress, WorkerDied, NotSent."""
+        """Publishes one wave after the other, each once the one before is done.
+
+        Raises NoProgress, WorkerDied, NotSent, and NotAPaper when there was nothing to publish.
+        """
         self._started = time.monotonic()
         for number, wave in enumerate(waves, start=1):
             if number > 1:
@@ -177,6 +190,8 @@ class Run:
                     self._look(_TICK_S)
                     draw(self._state())
                 draw(self._state())
+        if not self.published.versions:
+            raise NotAPaper("; ".join(message for _, message in self.published.refused) or "there is no paper to publish")
         self.seconds = time.monotonic() - self._started
 
     def _wait_for_catalog(self) -> None:
@@ -206,8 +221,8 @@ class Run:
     def _state(self) -> State:
         outcomes: Outcomes = self.reader.outcomes
         return State(
-            papers=len(self.published),
-            parsed=len(outcomes.papers),
+            papers=len(self.published.versions),
+            parsed=len(outcomes.papers) + len(outcomes.dead_papers),
             references=sum(len(paper.references) for paper in outcomes.papers.values()),
             linked=outcomes.linked,
             unresolved=len(outcomes.references) - outcomes.linked,

@@ -19,7 +19,7 @@ _LINE_S: Final = 5.0
 
 @dataclass(frozen=True)
 class State:
-    """How far the run is: ``papers`` sent, those ``parsed`` (with a manifest), their ``references`` and what became of them."""
+    """How far the run is: ``papers`` sent, those ``parsed`` or found unreadable, their ``references``, what became of them."""
 
     papers: int
     parsed: int
@@ -37,7 +37,7 @@ class State:
     def line(self) -> str:
         """All of it."""
         rate = self.settled / self.seconds if self.seconds > 0 else 0.0
-        parsed = f"{self.parsed + self.dead_letters:,}/{self.papers:,}"
+        parsed = f"{self.parsed:,}/{self.papers:,}"
         return (
             f"papers {parsed} parsed, references {self.settled:,}/{self.references:,} settled: {self.linked:,} linked, "
             f"{self.unresolved:,} unresolved, {self.dead_letters} dead letters, {rate:,.0f} references/s"
@@ -117,6 +117,6 @@ class Display:
 def _draw(bars: Progress, papers: TaskID, references: TaskID, state: State) -> None:
     rate = state.settled / state.seconds if state.seconds > 0 else 0.0
     dead = f"{state.dead_letters} dead letters" if state.dead_letters else ""
-    bars.update(papers, completed=state.parsed + state.dead_letters, total=state.papers or None, more=dead)
+    bars.update(papers, completed=state.parsed, total=state.papers or None, more=dead)
     more = f"{state.linked:,} linked, {state.unresolved:,} unresolved, {rate:,.0f}/s"
     bars.update(references, completed=state.settled, total=state.references or None, more=more)

@@ -7,7 +7,7 @@ import tarfile
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -25,6 +25,14 @@ def waves(papers: Path) -> list[Path]:
     """The folders directly under ``papers`` whose names start with a number and a dash, by that number; without any, itself."""
     folders = [each for each in papers.iterdir() if each.is_dir() and _WAVE.match(each.name)] if papers.is_dir() else []
     return sorted(folders, key=lambda each: (int(each.name.split("-")[0]), each.name)) or [papers]
+
+
+def expect_papers(waves: Iterable[Path]) -> None:
+    """Opens each as far as its first paper, before anything is started for them. Raises NotAPaper for one without any."""
+    for wave in waves:
+        name, data = next(_contents(wave), (str(wave), NotAPaper(f"{wave}: no paper in it")))
+        if name == str(wave) and isinstance(data, ReflinkError):
+            raise data
 
 
 @dataclass

@@ -35,7 +35,7 @@ WORKERS: Final[tuple[Worker, ...]] = ("parser", "linker", "fallback", "ledger")
 STOP_TIMEOUT_S: Final = 30.0
 #: Importing torch, reading a model and a catalog, on a machine that has other things to do.
 READY_TIMEOUT_S: Final = 300.0
-_HTTP_TIMEOUT_S: Final = 5.0
+_HTTP_TIMEOUT_S: Final = 20.0
 _POLL_S: Final = 0.1
 _LOG_TAIL_BYTES: Final = 20_000
 _LINE_LENGTH: Final = 500

@@ -138,10 +138,12 @@ def choose(outcomes: Outcomes) -> list[Settled]:
         settled = outcomes.references[reference]
         if 40 <= len(settled.text) <= _TEXT:
             by_method.setdefault(settled.link.method or "", []).append(settled)
-    chosen = []
+    chosen: list[Settled] = []
     for method in (*_METHODS, ""):
         ranked = sorted(by_method.get(method, ()), key=_sureness)
-        chosen += [ranked[-1]] * bool(ranked) + [ranked[0]] * (len(ranked) > 1 and method != "")
+        chosen += ranked[-1:]
+        if method and len(ranked) > 1:
+            chosen.append(ranked[0])
     return chosen
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from reflink import cli
 from reflink.entities import Link, Reference
 from reflink.errors import BadRecord
 from reflink.evaluation import run
@@ -181,14 +182,16 @@ def test_folds_are_even() -> None:
 
 
 def _titles() -> list[str]:
-    words = "wheat rice millet drought salt iron zinc gene protein yield root leaf seed field stress map".split()  # noqa: SIM905
+    words = "wheat rice millet drought salt iron zinc gene protein yield root leaf seed field stress map".split()
     return [
         f"{a} {b} under {c} conditions in the long dry season" for a, b, c in zip(words, words[3:], words[5:], strict=False)
     ]
 
 
-def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    works, references = [], []
+def _small(tmp_path: Path) -> tuple[Path, Path]:
+    """Works and references of a small world, as files."""
+    works: list[dict[str, object]] = []
+    references: list[dict[str, object]] = []
     for n, title in enumerate(_titles()):
         told = {"title": title, "venue": "Crop Science", "year": 1990 + n, "volume": str(n + 1)}
         works.append({"id": f"doi:10.1/{n}", "doi": f"10.1/{n}", "authors": [f"Author{n}"], "fpage": str(100 + 7 * n), **told})
@@ -197,11 +200,20 @@ def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "rid": f"c#{n}", "citing": "c", "raw_noid": raw, "raw_text": f"{raw} 10.1/{n}", "ids": {"doi": f"10.1/{n}"},
             "last_names": [f"Author{n}"], "first_page": str(100 + 7 * n), "work": f"doi:10.1/{n}", "query": "cocite", **told,
         })  # fmt: skip
+    return _write(tmp_path / "works.jsonl.gz", works), _write(tmp_path / "refs.jsonl.gz", references)
+
+
+@pytest.fixture
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "default_encoder", lambda cache: CachedEncoder(Hashed(), cache))
-    paths = _write(tmp_path / "works.jsonl.gz", works), _write(tmp_path / "refs.jsonl.gz", references)
+
+
+@pytest.mark.usefixtures("_no_model")
+def test_a_whole_run(tmp_path: Path) -> None:
+    paths = _small(tmp_path)
     evaluation = run.evaluate(*paths, policy=Policy(), worlds=["closed", "open"], cache=tmp_path / "cache")
     measured = evaluation.to_dict()
-    removed = sum(is_removed(str(work["id"])) for work in works)
+    removed = sum(is_removed(listing.group) for listing in read_works(paths[0]))
     assert measured["closed"]["error"] == 0
     assert (measured["open"]["precision"], measured["open"]["recall"], measured["open"]["false_link"]) == (1, 1, 0)
     assert measured["open"]["absent"] == removed > 0
@@ -209,6 +221,23 @@ def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = evaluation.outcomes["open"][0].to_dict()
     assert {"rid", "cited", "probability", "present", "right", "kind"} <= line.keys()
     assert "identifier" not in measured["closed"]["methods"]
+
+
+@pytest.mark.usefixtures("_no_model")
+@pytest.mark.parametrize(("profile", "world"), [("paper", "closed"), ("production", "open"), ("production", "both")])
+def test_the_command_writes_what_it_measured(tmp_path: Path, profile: str, world: str) -> None:
+    works, references = _small(tmp_path)
+    figures_at, outcomes_at = tmp_path / "figures.json", tmp_path / "outcomes.jsonl"
+    given_ = ["--catalog", works, "--references", references, "--cache", tmp_path / "cache", "--json", figures_at]
+    asked = [*given_, "--outcomes", outcomes_at, "--profile", profile, "--world", world]
+    assert cli.main(["evaluate", *map(str, asked)]) == 0
+    measured = orjson.loads(figures_at.read_bytes())
+    worlds = {"closed", "open"} if world == "both" else {world}
+    assert measured.keys() == worlds | {"about"}
+    lines = [orjson.loads(line) for line in outcomes_at.read_bytes().splitlines()]
+    assert len(lines) == len(worlds) * len(list(read_queries(references)))
+    assert all({"rid", "cited", "probability", "present"} <= line.keys() for line in lines)
+    assert ("error" in measured.get("closed", {})) == ("closed" in worlds)
 
 
 def test_reference_fields_unknown_to_the_entity_are_left_behind(tmp_path: Path) -> None:

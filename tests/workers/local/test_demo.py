@@ -22,9 +22,9 @@ from workers.local.demonstration import workspace
 from workers.local.display import Display, State
 from workers.local.papers import Published, publish_wave, waves
 from workers.sending import Sender
-from workers.settings import KafkaSettings, LinkerSettings, read
+from workers.settings import FallbackSettings, KafkaSettings, LinkerSettings, read
 
-SETTINGS = read(LinkerSettings)
+SETTINGS = (read(LinkerSettings), read(FallbackSettings))
 PAPER = b"""<article><front><article-meta><article-id pub-id-type="doi">10.5555/one</article-id>
 <title-group><article-title>A title</article-title></title-group></article-meta></front></article>"""
 
@@ -52,6 +52,11 @@ def test_anything_else_has_none_unless_given(given: tuple[str, str]) -> None:
 def test_what_is_not_there_is_named(option: str) -> None:
     with pytest.raises(ReflinkError, match=f"{option}: nowhere does not exist"):
         demo.chosen(arguments(option, "nowhere"))
+
+
+def test_the_summary_needs_a_folder() -> None:
+    with pytest.raises(ReflinkError, match=r"--json: the folder of nowhere/a\.json"):
+        demo.chosen(arguments("--json", "nowhere/a.json"))
 
 
 def test_a_folder_with_something_in_it_is_not_written_into(tmp_path: Path) -> None:
@@ -131,11 +136,11 @@ def test_small_is_what_a_linker_encodes_at_once(tmp_path: Path) -> None:
 
 def test_a_catalog_is_built_once_and_bound_by_a_copy(kafka: KafkaSettings, tmp_path: Path) -> None:
     works = works_file(tmp_path, 40)
-    built = catalogs.build(works, SETTINGS, tmp_path / "cache")
+    built = catalogs.build(works, tmp_path / "cache", *SETTINGS)
     made = (built / snapshot.MANIFEST).stat().st_mtime_ns
-    assert catalogs.build(works, SETTINGS, tmp_path / "cache") == built
+    assert catalogs.build(works, tmp_path / "cache", *SETTINGS) == built
     assert (built / snapshot.MANIFEST).stat().st_mtime_ns == made
-    assert catalogs.build(works_file(tmp_path, 41), SETTINGS, tmp_path / "cache") != built
+    assert catalogs.build(works_file(tmp_path, 41), tmp_path / "cache", *SETTINGS) != built
 
     works = works_file(tmp_path, 40)
     copy = catalogs.linked_copy(built, tmp_path / "copy")
@@ -176,7 +181,7 @@ def test_where_nobody_watches_progress_is_lines() -> None:
     console = Console(file=io.StringIO(), width=200)
     display = Display(console)
     with display.progress("1-first") as draw:
-        draw(State(papers=3, parsed=1, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
+        draw(State(papers=3, parsed=2, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
     with display.step("a [step]"):
         pass
     text = console.file.getvalue()  # type: ignore[attr-defined]
@@ -191,5 +196,5 @@ def test_where_somebody_watches_it_is_bars() -> None:
     console = Console(file=io.StringIO(), width=120, force_terminal=True)
     display = Display(console)
     with display.progress("papers") as draw:
-        draw(State(papers=3, parsed=1, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
+        draw(State(papers=3, parsed=2, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
     assert "5/7" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -1,0 +1,79 @@
+"""Logs are one JSON object a line, whatever is logged."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import sys
+from typing import Any
+
+import pytest
+
+from workers import logs
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch):
+    stream = io.StringIO()
+    root, kafka = logging.getLogger(), logging.getLogger("kafka")
+    before = (root.handlers[:], root.level, kafka.level)
+    monkeypatch.setattr(sys, "stderr", stream)
+    logs.set_up("INFO", worker="linker", slot="a")
+
+    def read() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+    yield read
+    root.handlers[:], _, _ = before
+    root.setLevel(before[1])
+    kafka.setLevel(before[2])
+
+
+def test_a_line_says_when_how_bad_who_and_what(lines: Any):
+    logging.getLogger("workers.x").warning("partitions %s", "lost", extra={"partitions": [("references", 1)], "seconds": 0.5})
+    (line,) = lines()
+    assert line.pop("time").endswith("+00:00")
+    assert line == {
+        "level": "warning",
+        "logger": "workers.x",
+        "event": "partitions lost",
+        "worker": "linker",
+        "slot": "a",
+        "partitions": [["references", 1]],
+        "seconds": 0.5,
+    }
+
+
+def test_a_traceback_is_a_field_and_not_more_lines(lines: Any):
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        logging.getLogger("x").exception("it failed")
+    (line,) = lines()
+    assert line["event"] == "it failed"
+    assert "ValueError: two\nlines" in line["traceback"]
+    assert "test_logs.py" in line["traceback"]
+
+
+@pytest.mark.parametrize(
+    "value", ["a\nb", "\ud800", "\x00", 2**80, {1: 2}, {(1, 2): 3}, b"\xff", float("nan"), {1, 2}, ValueError("x"), object()]
+)
+def test_any_value_gives_one_line(lines: Any, value: object):
+    logging.getLogger("x").info("value", extra={"value": value})
+    (line,) = lines()
+    assert line["event"] == "value"
+    assert "value" in line
+    assert line["worker"] == "linker"
+
+
+def test_a_message_with_line_breaks_is_one_line(lines: Any):
+    logging.getLogger("x").info("a\nb\r\u2028c \ud800")
+    assert len(lines()) == 1
+
+
+def test_levels(lines: Any):
+    logging.getLogger("x").debug("hidden")
+    logging.getLogger("kafka.client").info("hidden")
+    logging.getLogger("kafka.client").warning("shown")
+    assert [line["event"] for line in lines()] == ["shown"]

@@ -1,0 +1,163 @@
+"""Topics are created once and refused when they would break the guarantees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka import KafkaProducer
+
+from schemas.links import OUTCOME_HEADER
+from tests.kafka import new_prefix
+from workers import fallback, ledger, linker, parser, topics
+from workers.errors import BrokerUnreachable, WrongTopic
+from workers.settings import KafkaSettings
+from workers.topics import PAIRED, TOPICS, Found, TopicAdmin, check, partition_of
+
+SETTINGS = KafkaSettings(topic_prefix="p.")
+
+
+def sound(partitions: int = 3, **changed: Found) -> dict[str, Found]:
+    found = {
+        topic.name: Found(topic.partitions or partitions, {**topic.configuration(), "segment.ms": "1"})
+        for topic in TOPICS.values()
+    }
+    return found | {name.replace("_", "-"): topic for name, topic in changed.items()}
+
+
+def refusal(found: dict[str, Found], **expected: Any) -> str:
+    with pytest.raises(WrongTopic) as error:
+        check(SETTINGS, found, **expected)
+    assert error.value.exit_code == 3
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_topics_as_they_are_created_are_accepted():
+    check(SETTINGS, sound())
+    check(SETTINGS, sound(), expected_partitions=3)
+    check(SETTINGS, {})
+
+
+def test_a_catalog_of_two_partitions_is_refused():
+    message = refusal(sound(catalog=Found(2, TOPICS["catalog"].configuration())))
+    assert "topic p.catalog has 2 partitions and 1 are wanted" in message
+
+
+def test_changed_partitions_are_refused():
+    message = refusal(sound(3), expected_partitions=4)
+    assert "p.papers has 3 partitions and 4 are wanted" in message
+    assert "REFLINK_TOPIC_PREFIX" in message
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_paired_topics_must_have_as_many_partitions_as_each_other(name: str):
+    message = refusal(sound(3, **{name: Found(5, TOPICS[name].configuration())}))
+    assert "as many partitions as each other" in message
+
+
+@pytest.mark.parametrize("name", TOPICS)
+@pytest.mark.parametrize("policy", ["compact", "delete", "compact,delete", None])
+def test_a_wrong_cleanup_policy_is_refused(name: str, policy: str | None):
+    right = TOPICS[name].cleanup
+    if policy == right:
+        return
+    config = TOPICS[name].configuration() | {"cleanup.policy": str(policy)}
+    if policy is None:
+        del config["cleanup.policy"]
+    message = refusal({name: Found(TOPICS[name].partitions or 3, config)})
+    assert f"cleanup.policy={policy} and must have {right}" in message
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_a_topic_for_smaller_messages_is_refused_and_one_for_larger_is_not(name: str):
+    topic = TOPICS[name]
+    bytes_ = topic.max_message_bytes
+    small = topic.configuration() | {"max.message.bytes": str(bytes_ - 1)}
+    assert str(bytes_) in refusal({name: Found(topic.partitions or 3, small)})
+    large = topic.configuration() | {"max.message.bytes": str(bytes_ + 1)}
+    check(SETTINGS, {name: Found(topic.partitions or 3, large)})
+
+
+@pytest.mark.parametrize("stage", [parser.ParserStage, linker.LinkerStage, fallback.FallbackStage, ledger.LedgerStage])
+def test_every_topic_of_a_stage_is_one_of_ours(stage: Any):
+    assert {*stage.inputs, *stage.background_inputs, *stage.uses} <= set(TOPICS)
+
+
+@given(st.binary(max_size=40), st.integers(1, 64))
+def test_every_key_has_a_partition_that_there_is(key: bytes, partitions: int):
+    assert 0 <= partition_of(key, partitions) < partitions
+
+
+def test_the_partition_of_a_key_never_changes():
+    """Kafka's murmur2, as the Java client computes it: known values."""
+    known = {b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536}
+    assert {key: partition_of(key, 2**31) for key in known} == {key: hashed & 0x7FFFFFFF for key, hashed in known.items()}
+
+
+def test_no_broker_is_one_line(monkeypatch: pytest.MonkeyPatch):
+    from kafka.errors import KafkaTimeoutError
+
+    def nobody(**_: object) -> None:
+        raise KafkaTimeoutError
+
+    monkeypatch.setattr(topics, "KafkaAdminClient", nobody)
+    with pytest.raises(BrokerUnreachable, match=r"127\.0\.0\.1:9092.*REFLINK_KAFKA_BOOTSTRAP_SERVERS"):
+        TopicAdmin(SETTINGS)
+
+
+# On a broker
+
+
+@pytest.fixture
+def admin(broker: Any) -> Iterator[TopicAdmin]:
+    settings = KafkaSettings(kafka_bootstrap_servers=broker.address, topic_prefix=new_prefix())
+    with TopicAdmin(settings) as admin:
+        yield admin
+
+
+def test_creating_is_idempotent_and_says_what_it_did(admin: TopicAdmin):
+    assert set(admin.create(2, 1).values()) == {"created"}
+    assert set(admin.create(2, 1).values()) == {"exists"}
+    found = admin.check(TOPICS)
+    assert {name: topic.partitions for name, topic in found.items()} == {
+        name: topic.partitions or 2 for name, topic in TOPICS.items()
+    }
+    for name, topic in TOPICS.items():
+        assert found[name].config | topic.configuration() == dict(found[name].config)
+    with pytest.raises(WrongTopic, match="partition counts are fixed"):
+        admin.create(3, 1)
+
+
+def test_what_is_missing_is_added_and_what_is_wrong_stays_as_it_is(admin: TopicAdmin):
+    full = admin.settings.topic("links")
+    wrong = {"num_partitions": 2, "replication_factor": 1, "configs": {"cleanup.policy": "delete"}}
+    admin.admin.create_topics({full: wrong}, wait_for_metadata=True)
+    with pytest.raises(WrongTopic, match=rf"{full} has cleanup.policy=delete and must have compact"):
+        admin.create(2, 1)
+    assert admin.find(["links"])["links"].config["cleanup.policy"] == "delete"
+
+
+def test_a_topic_that_is_not_there_is_named(admin: TopicAdmin):
+    assert admin.find(["papers"]) == {}
+    with pytest.raises(WrongTopic, match=r"papers does not exist: create the topics with `reflink-worker topics`"):
+        admin.check(["papers"])
+
+
+def test_what_cannot_be_created_is_said_in_one_line(admin: TopicAdmin):
+    with pytest.raises(WrongTopic, match="topics cannot be created"):
+        admin.create(2, 100)
+    assert admin.find(["papers"]) == {}
+
+
+def test_a_clients_partitioner_agrees_with_ours(kafka: KafkaSettings):
+    keys = [b"doi:10.1/%d" % number for number in range(20)]
+    producer = KafkaProducer(**kafka.kafka_client())
+    try:
+        sent = [producer.send(kafka.topic("links"), key=key, value=None, headers=[(OUTCOME_HEADER, b"")]) for key in keys]
+        assert [future.get(timeout=30).partition for future in sent] == [partition_of(key, 3) for key in keys]
+    finally:
+        producer.close(timeout=5)
