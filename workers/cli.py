@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -119,8 +120,16 @@ def _worker(make: Callable[[Any], Any], model: type[WorkerSettings]) -> Callable
         settings = configuration.read(model)
         stage = make(settings)
         logs.set_up(settings.log_level, worker=stage.name, slot=settings.slot)
-        run_until_signalled(Runtime(stage, settings))
-        return 0
+        try:
+            run_until_signalled(Runtime(stage, settings))
+            code = 0
+        except ReflinkError as error:
+            print(f"reflink-worker: {type(error).__name__}: {error}", file=sys.stderr)
+            code = error.exit_code if isinstance(error, WorkerError) else 1
+        sys.stderr.flush()
+        # Not by way of the interpreter's end: threads of native libraries that still run then abort the process, and the
+        # exit code, by which an operator knows what happened, would be lost.
+        os._exit(code)
 
     return run
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from kafka import ConsumerGroupMetadata, KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka.errors import (
+    CommitFailedError,
     FencedInstanceIdError,
     IllegalGenerationError,
     InvalidProducerEpochError,
@@ -35,7 +36,13 @@ from workers.watchdog import Activity
 log = logging.getLogger(__name__)
 
 #: The group moved on while the transaction was open: not a fault, the records are read again by whoever has them now.
-_MOVED_ON: Final = (IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError, FencedInstanceIdError)
+_MOVED_ON: Final = (
+    CommitFailedError,
+    IllegalGenerationError,
+    UnknownMemberIdError,
+    RebalanceInProgressError,
+    FencedInstanceIdError,
+)
 _FENCED: Final = (ProducerFencedError, InvalidProducerEpochError)
 #: Batches finished meanwhile share a transaction, up to so many: a commit costs the same for one and for all.
 _SHARED: Final = 16
@@ -199,14 +206,19 @@ class Committer:
         except _FENCED as fenced:
             raise Fenced(self._fenced_by_another(fenced)) from None
         except (KafkaError, RuntimeError) as failure:
-            # The producer is past mending: a new one with the same id makes the broker abort what is open.
-            log.warning("producer replaced", extra={"reason": type(failure).__name__, "detail": str(failure)})
-            self._replace()
+            # The next one, with the same id, makes the broker abort what is open.
+            log.warning("abort failed", extra={"reason": type(failure).__name__, "detail": str(failure)})
         if not moved_on:
             time.sleep(_BACKOFF_S)
+        self._replace()
 
     def _replace(self) -> None:
-        """At once, not with the next batch: until the open transaction has ended, the offsets to read from are not known."""
+        """A producer with an aborted transaction is never used again.
+
+        kafka-python 3.0.12 keeps offsets that an aborted transaction could not commit, and commits them with the next one: the
+        records they stand for would be lost (tests/workers/test_runtime.py, with rebalances under load, showed it).
+        It is replaced at once: until the open transaction has ended, the offsets to read from are not known.
+        """
         assert self._producer is not None
         self._producer.close(timeout=1)
         self._producer = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from reflink.catalog import Catalog
 from reflink.errors import SnapshotError
 from reflink.linker import Policy, Profile, lexical_step
+from reflink.verdict.judge import shipped
 from schemas import FallbackEvent, Outcome
 from schemas.envelope import PaperEvent
 from workers.following import CatalogFollower, open_catalog
@@ -51,6 +52,7 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
                 "build it again"
             )
         self.follower = CatalogFollower(self.settings, self.catalog, None)
+        shipped()  # a verdict that does not fit this code is no reference's fault: fail now
         self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)
 
     def decode(self, record: Received) -> FallbackEvent:

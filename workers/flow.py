@@ -4,8 +4,9 @@ Three threads meet here (poll, compute, commit) and Kafka's own, which calls on 
 
 - Every batch bears the *epoch* it was taken in. When records must be read again (a transaction failed, partitions were lost, a
   revocation ran out of time) the epoch rises, the queue is emptied, and nothing of an older epoch is committed.
-- A partition that must be read again is *sought back* to its committed offset, once nothing of it is in flight; until then no
-  record of it gets in. So the records of a partition are handled in order, without a gap and without a repetition.
+- A partition that is new, or must be read again, is *sought back* to its committed offset, once nothing of it is in flight;
+  until then no record of it gets in. So the records of a partition are handled in order, without a gap and without a
+  repetition.
 """
 
 from __future__ import annotations
@@ -76,23 +77,19 @@ class Flow:
             return frozenset(self._owned)
 
     def departures(self) -> int:
-        """How often partitions have left so far. Ask before calling the consumer, and hand it to what is told the result."""
+        """How often partitions have left so far. Ask before seeking back, and hand it to ``sought_back``."""
         with self._changed:
             return self._departures
 
-    def offer(self, records: Iterable[Received], departures: int) -> None:
-        """Queues what a poll returned; ``departures`` is from before it.
+    def offer(self, records: Iterable[Received]) -> None:
+        """Queues what a poll returned, but for partitions that are not ours or are to be sought back.
 
-        A partition that left and came back while the poll was under way may have yielded records from before: those are
-        dropped and the partition is sought back.
+        So a partition that left, or came, or both, while the poll was under way adds nothing.
         """
         with self._changed:
             for record in records:
                 place = (record.topic, record.partition)
                 if place not in self._owned or place in self._seek_back:
-                    continue
-                if self._left.get(place, 0) > departures:
-                    self._seek_back.add(place)
                     continue
                 self._queue.append(record)
                 self._queued_bytes += _weight(record)
@@ -113,6 +110,11 @@ class Flow:
         with self._changed:
             return not (self._queue or self._in_flight or self._seek_back)
 
+    def held(self) -> set[Place]:
+        """Partitions of which records are queued or in flight."""
+        with self._changed:
+            return {(record.topic, record.partition) for record in self._queue} | self._places_in_flight()
+
     def to_seek_back(self) -> set[Place]:
         """Partitions to seek to their committed offsets now; none while a batch that holds one is in flight."""
         with self._changed:
@@ -132,10 +134,14 @@ class Flow:
     # What a rebalance does
 
     def assign(self, places: Iterable[Place]) -> None:
-        """These are ours now."""
+        """These are ours now, and are sought to their committed offsets before any record of theirs gets in.
+
+        The consumer has a partition a moment before its listener hears of it, and a poll in that moment moves its position on.
+        """
         with self._changed:
             places = tuple(places)
             self._owned.update(places)
+            self._seek_back.update(places)
             self._news.append(("assigned", places))
             self._changed.notify_all()
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
-from reflink.linker import Encodes, Open, Policy, semantic_step
+from reflink.linker import Open, Policy, semantic_step
+from reflink.verdict.judge import shipped
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
 from workers import metrics
@@ -17,13 +19,16 @@ from workers.outgoing import add_outcomes, fallback_messages
 from workers.settings import LinkerSettings
 from workers.stage import Output, Received, Stage
 
+if TYPE_CHECKING:
+    from reflink.semantic import Encoder
+
 
 @dataclass(frozen=True)
 class LinkerView:
     """The catalog at one version, the encoder, and the time of judgement in milliseconds."""
 
     catalog: Catalog
-    encoder: Encodes
+    encoder: Encoder
     policy: Policy
     now: int
 
@@ -67,6 +72,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         self.catalog = open_catalog(settings, vectors=True, trigrams=False, empty=empty)
         self.catalog.check_model(self.encoder.name, settings.semantic_mode, self.encoder.precision)
         self.follower = CatalogFollower(settings, self.catalog, self.encoder)
+        shipped()  # a verdict that does not fit this code is no reference's fault: fail now
         self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
         # The first pass through a model is slow: not on the first reference's time.
         self.encoder.encode(["warm"])
@@ -83,8 +89,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         """Outcomes and open references, each as one event per paper."""
         references = [event.reference for event in batch]
+        output, tokens_before = Output(), view.encoder.tokens_read
         settled = semantic_step(references, view.catalog, view.encoder, view.policy)
-        output = Output()
+        output.observed.tokens = view.encoder.tokens_read - tokens_before
         links: list[tuple[PaperEvent, Outcome]] = []
         opens: list[tuple[PaperEvent, Open]] = []
         for event, result in zip(batch, settled, strict=True):

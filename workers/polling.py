@@ -52,7 +52,9 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self._lagging = False
         self._next_idle_commit = 0.0
         self._next_lag = 0.0
+        #: Committed position when last seen to move, and when; and when any of them last did.
         self._progress: dict[Place, tuple[int, float]] = {}
+        self._any_progress = 0.0
 
     def subscribe(self) -> None:
         """Asks to join the group; partitions come while polling."""
@@ -136,15 +138,24 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         for place in self.flow.to_seek_back():
             partition, departures = self._partition(place), self.flow.departures()
             try:
-                offset = self.consumer.committed(partition, timeout_ms=_CALL_MS)
+                offset = self._committed(partition)
                 if offset is None:
                     self.consumer.seek_to_beginning(partition)
                 else:
                     self.consumer.seek(partition, offset)
-            except (IllegalStateError, AssertionError):
+            except (IllegalStateError, AssertionError, ValueError):
                 continue  # it left just now; the listener says so to the flow
             self.flow.sought_back(place, departures)
             log.info("reading again", extra={"partition": place, "from_offset": offset})
+
+    def _committed(self, partition: TopicPartition) -> int | None:
+        """The committed offset as it is now, None without one.
+
+        Asked twice: kafka-python keeps the answer to a question whose asker ran out of time, and gives that to the next one.
+        """
+        self.consumer.committed(partition, timeout_ms=_CALL_MS)
+        offset: int | None = self.consumer.committed(partition, timeout_ms=_CALL_MS)
+        return offset
 
     def _pause_or_resume(self) -> None:
         assignment = frozenset(self.consumer.assignment())
@@ -158,7 +169,6 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             (self.consumer.pause if self._lagging or self.flow.waiting() else self.consumer.resume)(*background)
 
     def _fetch(self) -> None:
-        departures = self.flow.departures()
         polled = self.consumer.poll(timeout_ms=_PAUSED_POLL_MS if self._paused else _POLL_MS)
         # A member that got no partition has joined too: it waits for one to become free.
         self.joined = self.joined or self.consumer.group_metadata().state == MemberState.STABLE
@@ -166,20 +176,17 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             return
         names = self._names
         self.flow.offer(
-            (
-                Received(
-                    names[record.topic],
-                    record.partition,
-                    record.offset,
-                    record.key,
-                    record.value,
-                    tuple((name, value or b"") for name, value in record.headers),
-                    record.timestamp,
-                )
-                for records in polled.values()
-                for record in records
-            ),
-            departures,
+            Received(
+                names[record.topic],
+                record.partition,
+                record.offset,
+                record.key,
+                record.value,
+                tuple((name, value or b"") for name, value in record.headers),
+                record.timestamp,
+            )
+            for records in polled.values()
+            for record in records
         )
 
     def _commit_position(self) -> None:
@@ -208,7 +215,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             return
         ends = self.consumer.end_offsets([self._partition(place) for place in places], timeout_ms=_CALL_MS)
         now = time.monotonic()
-        lagging = False
+        lagging, held = False, self.flow.held()
         for place in places:
             position = self.committed.get(place)
             if position is None:
@@ -221,6 +228,9 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             held_back = place[0] in self._background and self._lagging
             if lag == 0 or held_back or before is None or before[0] != position:
                 self._progress[place] = (position, now)
+                self._any_progress = now
+            elif place in held and now - self._any_progress < self.settings.stall_timeout_s:
+                pass  # its records wait behind those of other partitions
             elif now - before[1] > self.settings.stall_timeout_s:
                 raise Stalled(
                     f"{place[0]}[{place[1]}] stands at offset {position} with {lag} records to read and has made no progress "

@@ -114,6 +114,11 @@ class Encoder:
         )  # fmt: skip
         return np.asarray(vectors.float().cpu().numpy(), np.float32)
 
+    @property
+    def tokens_read(self) -> int:
+        """Tokens encoded so far, padding not counted; 0 for a model that sentence-transformers runs."""
+        return 0 if self._own is None else self._own.tokens_read
+
     def _texts_in_batch(self) -> int:
         return max(1, self._token_budget // (self._other.max_seq_length or 512))
 

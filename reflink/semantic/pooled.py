@@ -70,6 +70,8 @@ class MeanPooled:
         self._whole = self._device.type != "cpu"
         self._transformer = transformer.eval().to(self._device, DTYPES[precision] if self._whole else torch.float32)
         self.dim = int(transformer.config.hidden_size)
+        #: Tokens encoded so far, padding not counted.
+        self.tokens_read = 0
 
     def tokenise(self, texts: Sequence[str]) -> Tokens:
         """Token ids of each text with the special ones, cut at the model's length."""
@@ -87,6 +89,7 @@ class MeanPooled:
         vectors = np.empty((len(texts), self.dim), np.float32)
         for first in range(0, len(texts), CHUNK):
             chunk = self.tokenise(texts[first : first + CHUNK])
+            self.tokens_read += sum(map(len, chunk))
             groups, parts = [], []
             for rows, part in self._forward(chunk):
                 groups.append(rows)

@@ -60,7 +60,7 @@ class Guarantee(RuleBasedStateMachine):
         self.flow = Flow(BatchPolicy(records=3, linger_s=0), queue_bytes=1000)
         self.position: dict[Place, int] = {}  # of the partitions that the consumer believes to have
         self.stolen = False  # the group did without us and we do not know it yet
-        self.polled: tuple[int, list[Received]] | None = None
+        self.polled: list[Received] | None = None
         self.seeking: tuple[Place, int, int] | None = None
         self.batches: list[Batch] = []
         self.transaction: Transaction | None = None
@@ -97,9 +97,20 @@ class Guarantee(RuleBasedStateMachine):
 
     @rule(place=places)
     def assign(self, place: Place) -> None:
+        self.assign_unannounced(place, 0)
+
+    @rule(place=places, early=few)
+    def assign_unannounced(self, place: Place, early: int) -> None:
+        """The consumer has the partition before its listener says so: a poll in between may return ``early`` records of it."""
         if place in self.position or self.stolen or place in self._pending():
             return
         self.position[place] = self.broker.committed[place]
+        if early and self.polled is not None:
+            self.poll_fetches(place, early)
+        elif early and self.seeking is None:
+            self.poll_begins()
+            self.poll_fetches(place, early)
+            self.poll_returns()
         self.flow.assign([place])
 
     @rule(place=places)
@@ -156,7 +167,7 @@ class Guarantee(RuleBasedStateMachine):
     @precondition(lambda self: self.polled is None and self.seeking is None)
     @rule()
     def poll_begins(self) -> None:
-        self.polled = (self.flow.departures(), [])
+        self.polled = []
 
     @precondition(lambda self: self.polled is not None)
     @rule(place=places, count=few)
@@ -165,7 +176,7 @@ class Guarantee(RuleBasedStateMachine):
         if place in self.position:
             start = self.position[place]
             end = min(start + count, self.broker.written[place])
-            self.polled[1].extend(Received(*place, offset, None, b"", (), 0) for offset in range(start, end))
+            self.polled.extend(Received(*place, offset, None, b"", (), 0) for offset in range(start, end))
             self.position[place] = max(start, end)
 
     @precondition(lambda self: self.polled is None and self.seeking is None)
@@ -182,8 +193,7 @@ class Guarantee(RuleBasedStateMachine):
     @rule()
     def poll_returns(self) -> None:
         assert self.polled is not None
-        departures, records = self.polled
-        self.flow.offer(records, departures)
+        self.flow.offer(self.polled)
         self.polled = None
 
     @precondition(lambda self: self.polled is None and self.seeking is None)
@@ -243,6 +253,16 @@ class Guarantee(RuleBasedStateMachine):
     @rule(count=few)
     def transaction_opens(self, count: int) -> None:
         self._open_transaction(count)
+
+    @precondition(lambda self: self.batches and self.transaction is None)
+    @rule(place=places, count=few)
+    def transaction_outlasts_a_revocation(self, place: Place, count: int) -> None:
+        self._open_transaction(count)
+        if self.transaction is not None:
+            self._check_transaction()
+        self.revoke_without_time(place)
+        if self.polled is None and self.seeking is None:
+            self.seek_undisturbed()
 
     @precondition(lambda self: self.transaction is not None)
     @rule()

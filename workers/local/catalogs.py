@@ -33,6 +33,18 @@ def is_small(works: Path) -> bool:
     return next(islice(read_works(works), SMALL, None), None) is None
 
 
+def folder_of(works: Path, cache: Path, linker: LinkerSettings, fallback: FallbackSettings) -> Path:
+    """Where the catalog of a file of works is kept. What would make it another one is in its name.
+
+    That is the file's content, the model, how it computes, the modes and the format.
+    """
+    how = (linker.model, linker.device, linker.precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT)
+    with works.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    digest.update(repr(how).encode())
+    return cache / "catalogs" / digest.hexdigest()[:16]
+
+
 def build(
     works: Path,
     cache: Path,
@@ -40,15 +52,8 @@ def build(
     fallback: FallbackSettings,
     say: Callable[[str], object] = lambda _: None,
 ) -> Path:
-    """The catalog folder of a file of works, made by ``reflink catalog build`` unless the cache has it. Raises LocalSetupError.
-
-    What makes a folder another one is in its name: the file, the model, how it computes, the modes and the format.
-    """
-    how = (linker.model, linker.device, linker.precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT)
-    with works.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    digest.update(repr(how).encode())
-    folder = cache / "catalogs" / digest.hexdigest()[:16]
+    """The catalog folder of a file of works, made by ``reflink catalog build`` unless it is there. Raises LocalSetupError."""
+    folder = folder_of(works, cache, linker, fallback)
     if not (folder / snapshot.MANIFEST).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         say(f"building the catalog of {works}, once: it is kept in {folder}")

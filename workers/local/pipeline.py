@@ -39,6 +39,7 @@ _HTTP_TIMEOUT_S: Final = 20.0
 _POLL_S: Final = 0.1
 _LOG_TAIL_BYTES: Final = 20_000
 _LINE_LENGTH: Final = 500
+_LAST_WORDS: Final = 5
 
 
 class WorkerDied(ReflinkError):
@@ -111,10 +112,10 @@ class Process:
         self._process.wait()
 
     def terminate(self) -> None:
-        """SIGTERM: it drains and ends by itself; returns at once."""
-        self.dismissed = True
-        if self.alive:
+        """SIGTERM: it drains and ends by itself; returns at once. Sent once: a second one could kill it on its last step."""
+        if self.alive and not self.dismissed:
             self._process.send_signal(signal.SIGTERM)
+        self.dismissed = True
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
         """SIGTERM, then SIGKILL after the deadline. Returns the exit code: 0 when it drained."""
@@ -166,11 +167,14 @@ class Process:
         return Metrics.parse(body.decode())
 
     def last_line(self) -> str:
-        """The last line that it logged, shortened; of a JSON line what happened and why."""
+        """Why it ended in its own words, else the last line that it logged, shortened; of a JSON line what happened and why."""
         with self.log.open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
             lines = log.read().decode("utf-8", "replace").split("\n")
-        line = next((each for each in reversed(lines) if each.strip()), "")
+        said = [each for each in lines if each.strip()]
+        # A library may have the very last word while the interpreter ends.
+        own = [each for each in said[-_LAST_WORDS:] if each.startswith("reflink-worker: ")]
+        line = (own or said or [""])[-1]
         try:
             fields = orjson.loads(line)
             line = ": ".join(str(fields[name]) for name in ("event", "reason", "error", "detail") if name in fields) or line

@@ -140,7 +140,9 @@ def test_a_catalog_is_built_once_and_bound_by_a_copy(kafka: KafkaSettings, tmp_p
     made = (built / snapshot.MANIFEST).stat().st_mtime_ns
     assert catalogs.build(works, tmp_path / "cache", *SETTINGS) == built
     assert (built / snapshot.MANIFEST).stat().st_mtime_ns == made
-    assert catalogs.build(works_file(tmp_path, 41), tmp_path / "cache", *SETTINGS) != built
+    linker, fallback = SETTINGS
+    assert catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update={"semantic_mode": "TV"}), fallback) != built
+    assert catalogs.folder_of(works_file(tmp_path, 41), tmp_path / "cache", *SETTINGS) != built
 
     works = works_file(tmp_path, 40)
     copy = catalogs.linked_copy(built, tmp_path / "copy")

@@ -71,7 +71,9 @@ def test_a_worker_that_dies_by_itself_is_noticed_with_its_last_words(pipeline: P
     dead = pipeline.start("parser", "a", topic_prefix="nothing-is-here.")
     with pytest.raises(WorkerDied, match=r"parser a ended with exit code 3.*WrongTopic.*parser-a\.log"):
         pipeline.wait_ready()
-    with pytest.raises(WorkerDied):
+    with dead.log.open("a") as log:
+        log.write("terminate called without an active exception\n")
+    with pytest.raises(WorkerDied, match="WrongTopic"):
         dead.metrics()
     with pytest.raises(WorkerDied):
         pipeline.check()

@@ -1,0 +1,61 @@
+"""The commit thread's transactions against a real broker."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from kafka import TopicPartition
+
+from tests.kafka import lag, read_all, send, worker_settings
+from tests.workers.echo import until
+from workers.clients import group_consumer, transactional_producer
+from workers.committer import Committer, Finished
+from workers.flow import Batch, BatchPolicy, Flow
+from workers.stage import Message, Output, Received
+
+
+def finished(number: int, epoch: int, partition: int, offset: int) -> Finished:
+    record = Received("references", partition, offset, b"k", b"%d" % number, (), 0)
+    return Finished(Batch(number, epoch, [record]), Output([Message("outcomes", b"k", b"%d" % number)]))
+
+
+def test_offsets_of_an_aborted_transaction_are_not_committed_with_the_next_one(kafka, state):
+    """kafka-python keeps them; records would be passed over that nobody has handled."""
+    settings = worker_settings(kafka, state)
+    send(kafka, "references", [(b"k%d" % number, b"x") for number in range(30)])
+    consumer = group_consumer(settings, "echo")
+    consumer.subscribe([kafka.topic("references")])
+    until(lambda: consumer.poll(timeout_ms=100) or consumer.assignment())
+    stale = [True]
+
+    def metadata():
+        known = consumer.group_metadata()
+        return known._replace(generation_id=known.generation_id + 7) if stale[0] else known
+
+    flow = Flow(BatchPolicy(), queue_bytes=10**6)
+    committer = Committer(
+        settings,
+        "echo",
+        flow,
+        {"outcomes": 3},
+        lambda: transactional_producer(settings, "echo"),
+        metadata,
+        lambda _: nullcontext(),
+    )
+    committer.open()
+    try:
+        refused = finished(1, flow._epoch, partition=0, offset=4)
+        committer._commit([refused])
+        assert refused.offsets is None
+        assert read_all(kafka, "outcomes") == []
+        stale[0] = False
+        taken = finished(2, flow._epoch, partition=1, offset=2)
+        committer._commit([taken])
+        assert taken.offsets is not None
+        assert [record.value for record in read_all(kafka, "outcomes")] == [b"2"]
+        places = [TopicPartition(kafka.topic("references"), partition) for partition in (0, 1)]
+        assert [consumer.committed(place) for place in places] == [None, 3]
+    finally:
+        committer.close()
+        consumer.close()
+    assert lag(kafka, "echo", "references") == 27
