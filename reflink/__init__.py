@@ -11,7 +11,8 @@ from reflink.entities import Candidate, Ids, Link, Paper, Reference, Work
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
-    from reflink.linker import Linker, Policy
+    from reflink.linker import Linker
+    from reflink.policy import Policy
 
 __all__ = ["Candidate", "Catalog", "Ids", "Link", "Linker", "Paper", "Policy", "Reference", "Work"]
 

@@ -6,20 +6,17 @@ The spellings are those of `reflink.entities.Ids`: ``10.1016/s0140-6736(00)02738
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
-from reflink.entities import ID_KINDS, Ids
+from reflink.entities import Ids
 
 #: No identifier at all; `extract` returns this very object when it finds none.
 NO_IDS: Final = Ids()
 #: Longest DOI believed, in characters; the longest registered ones stay well below.
 MAX_DOI: Final = 256
-#: Longest work id made of a source's own id, in UTF-8 bytes; longer ones end in a digest.
-MAX_SOURCE_ID: Final = 200
 
 # A registrant's prefix, a slash, and what is not white space. Spaces are forgiven where nothing else can be meant.
 _DOI: Final = re.compile(
@@ -163,29 +160,6 @@ def _unannounced(text: str) -> str:
     return text
 
 
-def work_id(ids: Ids, source: str | None) -> str:
-    """``doi:…``, ``pmid:…``, ``pmcid:…`` or ``arxiv:…``, the first that ``ids`` has; else the source's own id made safe.
-
-    Never contains ``#``, white space or control characters: those are percent-encoded. Raises ValueError when there is
-    neither an identifier nor a source.
-    """
-    keys = ids.keys()
-    if keys:
-        return _safe(keys[0])
-    name = (source or "").strip()
-    if not name:
-        raise ValueError("a work needs an identifier or its source's id")
-    kind, _, value = name.partition(":")
-    if kind.lower() in ID_KINDS and (known := NORMALISERS[kind.lower()](value)):
-        return _safe(f"{kind.lower()}:{known}")
-    name = _safe(name)
-    encoded = name.encode()
-    if len(encoded) <= MAX_SOURCE_ID:
-        return name
-    digest = hashlib.sha256(encoded).hexdigest()[:32]
-    return f"{encoded[: MAX_SOURCE_ID - 33].decode(errors='ignore')}~{digest}"
-
-
 NORMALISERS: Final[dict[str, Callable[[str], str | None]]] = {
     "doi": normalise_doi,
     "pmid": normalise_pmid,
@@ -290,14 +264,6 @@ def _arxiv_of_doi(doi: str) -> str | None:
         return None
     found = _BARE_ARXIV.fullmatch(doi.removeprefix(_ARXIV_DOI))
     return _arxiv(found[1]) if found else None
-
-
-def _safe(text: str) -> str:
-    """Percent-encodes what a work's id must not hold."""
-    if text.isascii() and text.isprintable() and " " not in text and "#" not in text:
-        return text
-    unsafe = {char for char in text if char == "#" or char.isspace() or not char.isprintable()}
-    return "".join(quote(char, safe="", errors="surrogatepass") if char in unsafe else char for char in text)
 
 
 def _tidy(text: str) -> str:

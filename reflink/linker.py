@@ -1,4 +1,4 @@
-"""The policy: from references to links, by identifiers, meaning, trigrams and the verdict on what they propose.
+"""From references to links, by identifiers, meaning, trigrams and the verdict on what they propose.
 
 Two pure steps, because they run in different processes: ``semantic_step`` needs a catalog's works, identifiers and vectors,
 ``lexical_step`` its works, identifiers and trigrams. ``Linker`` composes them.
@@ -11,64 +11,19 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from reflink.entities import Candidate, Entity, Link, Method, Reference, Unresolved
-from reflink.text import Mode, reference_text, work_text
+from reflink.entities import Candidate, Link, Method, Reference, Unresolved
+from reflink.policy import Encodes, Found, Open, Policy
+from reflink.text import reference_text, work_text
 from reflink.verdict import Evidence, Judge, compare, describe_reference, describe_work, judge
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
 
-Profile = Literal["paper", "production"]
-
 #: The score of a candidate that an identifier brought.
 _BY_IDENTIFIER: Final = 1.0
 _DECIMALS: Final = 6
-
-
-class Encodes(Protocol):
-    """What the linker asks of ``reflink.semantic.Encoder``."""
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised [n, dim]."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How links are decided.
-
-    ``threshold``: profile ``paper`` links the semantic top-1 from this cosine on (method: 0.7959 for SBERT and mode TVL).
-    ``candidates``: how many each stage proposes. In profile ``production``, ``sure`` is the probability from which the semantic
-    stage links at once, ``accept`` that from which the lexical stage links at all.
-    """
-
-    profile: Profile = "production"
-    threshold: float = 0.7959
-    semantic_mode: Mode = "TVL"
-    lexical_mode: Mode = "Raw"
-    sure: float = 0.97
-    accept: float = 0.5
-    candidates: int = 5
-
-
-class Found(Entity):
-    """What the semantic step found for a reference it did not settle. Ids are of single works, not yet canonical."""
-
-    by_identifier: tuple[str, ...] = ()
-    semantic: tuple[Candidate, ...] = ()
-
-
-class Open(Entity):
-    """A reference that the semantic step leaves to the lexical one."""
-
-    reference: Reference
-    found: Found = Found()
 
 
 class _Judged(NamedTuple):
@@ -92,20 +47,31 @@ def semantic_step(
 ) -> list[Link | Open]:
     """Settles what identifiers and the semantic index settle; the rest is open. One encoding, one search, in order.
 
-    Without an encoder or vectors there are no semantic candidates.
+    What an identifier settles is not encoded, which costs far more than the verdict. Without an encoder or vectors there are
+    no semantic candidates.
     """
-    hits = _semantic_hits(references, catalog, encoder, policy)
     if policy.profile == "paper":
+        hits = _semantic_hits(references, catalog, encoder, policy)
         return [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
-    settled: list[Link | Open] = []
-    for reference, found in zip(references, hits, strict=True):
-        bearers = sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)})
+    settled: list[Link | Open] = [_or_link(_by_identifier(each, catalog), catalog, policy, judge) for each in references]
+    rows = [row for row, item in enumerate(settled) if isinstance(item, Open)]
+    hits = _semantic_hits([references[row] for row in rows], catalog, encoder, policy)
+    for row, found in zip(rows, hits, strict=True):
         candidates = tuple(Candidate(cited=cited, score=_rounded(score)) for cited, score in found)
-        item = Open(reference=reference, found=Found(by_identifier=tuple(bearers), semantic=candidates))
-        ranked = _judge_all(item, (), catalog, judge)
-        sure = bool(ranked) and ranked[0].probability >= policy.sure
-        settled.append(_link(reference, ranked, judge) if sure else item)
+        settled[row] = _or_link(_by_identifier(references[row], catalog, candidates), catalog, policy, judge)
     return settled
+
+
+def _by_identifier(reference: Reference, catalog: Catalog, semantic: tuple[Candidate, ...] = ()) -> Open:
+    bearers = sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)})
+    return Open(reference=reference, found=Found(by_identifier=tuple(bearers), semantic=semantic))
+
+
+def _or_link(item: Open, catalog: Catalog, policy: Policy, judge: Judge) -> Link | Open:
+    """The link, when what was found is sure; else the item as it is."""
+    ranked = _judge_all(item, (), catalog, judge)
+    sure = bool(ranked) and ranked[0].probability >= policy.sure
+    return _link(item.reference, ranked, judge) if sure else item
 
 
 def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge = judge) -> list[Link]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reflink.linker import Open, Profile
+from reflink.policy import Open, Profile
 from schemas.envelope import PaperEvent
 
 

@@ -14,7 +14,8 @@ from reflink.entities import Link, Paper, Work
 from reflink.errors import NotAPaper
 from reflink.identifiers import normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid
 from reflink.jats import parse
-from reflink.linker import Linker, Policy
+from reflink.linker import Linker
+from reflink.policy import Policy
 from reflink.semantic import Encoder
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from reflink.catalog import Catalog
 from reflink.errors import SnapshotError
-from reflink.linker import Policy, Profile, lexical_step
+from reflink.linker import lexical_step
+from reflink.policy import Policy, Profile
 from reflink.verdict.judge import shipped
 from schemas import FallbackEvent, Outcome
 from schemas.envelope import PaperEvent

@@ -18,7 +18,7 @@ from kafka.errors import KafkaError
 from reflink.catalog import Catalog
 from reflink.entities import Work
 from reflink.errors import BadRecord, SnapshotError
-from reflink.linker import Encodes
+from reflink.policy import Encodes
 from schemas import CatalogEvent
 from workers import metrics
 from workers.clients import REFUSALS, plain_consumer, refused

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
-from reflink.linker import Open, Policy, semantic_step
+from reflink.linker import semantic_step
+from reflink.policy import Open, Policy
 from reflink.verdict.judge import shipped
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent

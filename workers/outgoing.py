@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from reflink.entities import Reference
-from reflink.linker import Open, Profile
+from reflink.policy import Open, Profile
 from schemas import SCHEMA_VERSION, FallbackEvent, Outcome, OutcomesEvent
 from schemas.envelope import PaperEvent
 from workers.stage import Message, Output, split

@@ -14,8 +14,9 @@ from typing import Final
 import zstandard
 
 from reflink import jats
-from reflink.entities import Paper
+from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
+from reflink.workids import work_id
 from schemas import SCHEMA_VERSION, CatalogEvent, ManifestEvent, PaperPointer, ReferenceEvent
 from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
 from workers.settings import ParserSettings
@@ -51,7 +52,7 @@ class ParserStage(Stage[PaperVersion, NoView]):
                 raise BadRecord(
                     f"a withdrawal's key must be the paper's work id (doi:…, pmid:…, pmcid:…, arxiv:…) and is {key!r}"
                 )
-            return PaperVersion(key, version, record.timestamp, None)
+            return PaperVersion(work_id(Ids(), key), version, record.timestamp, None)
         data = self._content(record)
         paper = jats.parse(data, source=key or record.place)
         return PaperVersion(paper.id, version, record.timestamp, paper)

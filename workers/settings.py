@@ -20,7 +20,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from reflink.linker import Policy, Profile
+from reflink.policy import Policy, Profile
 from reflink.text import Mode
 from workers.errors import BadSettings
 

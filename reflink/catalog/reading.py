@@ -13,7 +13,8 @@ import orjson
 
 from reflink.entities import ID_KINDS, Ids, Work
 from reflink.errors import BadRecord
-from reflink.identifiers import NORMALISERS, work_id
+from reflink.identifiers import NORMALISERS
+from reflink.workids import work_id
 
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"

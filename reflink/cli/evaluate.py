@@ -14,7 +14,7 @@ from reflink.cli.output import console, table
 if TYPE_CHECKING:
     from reflink.evaluation.measure import Outcome
     from reflink.evaluation.worlds import World
-    from reflink.linker import Policy
+    from reflink.policy import Policy
 
 NAME: Final = "evaluate"
 HELP: Final = """Measure accuracy on references whose targets are known, identifiers withheld.
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _policy(args: argparse.Namespace) -> Policy:
-    from reflink.linker import Policy
+    from reflink.policy import Policy
 
     given = {name: getattr(args, name) for name in ("threshold", "accept", "sure") if getattr(args, name) is not None}
     return Policy(profile=args.profile, **given)

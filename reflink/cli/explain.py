@@ -85,7 +85,8 @@ def pick(paper: Paper, wanted: str) -> Reference | None:
 
 def consider(reference: Reference, linker: Linker) -> list[Considered]:
     """All candidates of identifiers and of both searches, the most probable first."""
-    from reflink.linker import Open, semantic_step
+    from reflink.linker import semantic_step
+    from reflink.policy import Open
     from reflink.text import reference_text, work_text
     from reflink.verdict import evidence
 

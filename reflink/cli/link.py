@@ -54,7 +54,8 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
 def open_linker(args: argparse.Namespace) -> Linker:
     """The catalog with its encoder, policy modes as it was built. Raises SnapshotError and ModelNotFound."""
     from reflink.catalog import Catalog
-    from reflink.linker import Linker, Policy
+    from reflink.linker import Linker
+    from reflink.policy import Policy
 
     catalog = Catalog.open(args.catalog)
     encoder = None if catalog.vectors is None else load_encoder(args, catalog.manifest.precision)

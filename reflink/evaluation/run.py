@@ -18,7 +18,8 @@ from reflink.evaluation.measure import Outcome, figures
 from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, World
-from reflink.linker import Linker, Policy
+from reflink.linker import Linker
+from reflink.policy import Policy
 from reflink.text import work_text
 
 _BATCH: Final = 256

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 from reflink.entities import Ids, Paper
-from reflink.identifiers import work_id
 from reflink.jats.bibliography import references
 from reflink.jats.document import Limits, read
 from reflink.jats.front import front, publisher_id
+from reflink.workids import work_id
 
 __all__ = ["Limits", "parse"]
 

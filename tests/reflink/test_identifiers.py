@@ -6,9 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reflink import identifiers
+from reflink import identifiers, workids
 from reflink.entities import Ids
-from reflink.identifiers import extract, normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid, strip, work_id
+from reflink.identifiers import extract, normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid, strip
+from reflink.workids import work_id
 
 SICI = "10.1002/(sici)1097-0134(19990101)34:1<1::aid-prot1>3.0.co;2-#"
 
@@ -147,7 +148,7 @@ def test_work_id_needs_something(source: str | None) -> None:
 def test_long_sources_stay_apart_and_short() -> None:
     one, other = work_id(Ids(), "x" * 5000 + "1"), work_id(Ids(), "x" * 5000 + "2")
     assert one != other
-    assert len(one.encode()) == identifiers.MAX_SOURCE_ID
+    assert len(one.encode()) == workids.MAX_SOURCE_ID
 
 
 @given(TEXTS)

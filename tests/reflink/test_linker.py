@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Link, Reference, Work
 from reflink.errors import SnapshotError
-from reflink.linker import Found, Linker, Open, Policy, lexical_step, semantic_step
+from reflink.linker import Linker, lexical_step, semantic_step
+from reflink.policy import Found, Open, Policy
 from reflink.text import work_text
 
 DIM = 64

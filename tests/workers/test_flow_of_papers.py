@@ -10,7 +10,8 @@ import pytest
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
-from reflink.linker import Linker, Policy
+from reflink.linker import Linker
+from reflink.policy import Policy
 from schemas import LinkEvent
 from tests.kafka import create_topics, new_prefix, read_all, send
 from tests.workers.corpus import EXAMPLES, example_papers, loaded, parsed

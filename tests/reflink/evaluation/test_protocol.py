@@ -24,7 +24,7 @@ from reflink.evaluation.records import Listing, read_queries, read_works, withou
 from reflink.evaluation.training import FOLDS, fold_of
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, is_removed
-from reflink.linker import Policy
+from reflink.policy import Policy
 from reflink.verdict import Evidence
 from reflink.verdict.judge import shipped
 

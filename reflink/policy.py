@@ -1,0 +1,55 @@
+"""How links are decided, and what passes between the two steps that decide them (reflink.linker)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reflink.entities import Candidate, Entity, Reference
+from reflink.text import Mode
+
+Profile = Literal["paper", "production"]
+
+
+class Encodes(Protocol):
+    """What the linker asks of ``reflink.semantic.Encoder``."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised [n, dim]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How links are decided.
+
+    ``threshold``: profile ``paper`` links the semantic top-1 from this cosine on (method: 0.7959 for SBERT and mode TVL).
+    ``candidates``: how many each stage proposes. In profile ``production``, ``sure`` is the probability from which the semantic
+    stage links at once, ``accept`` that from which the lexical stage links at all.
+    """
+
+    profile: Profile = "production"
+    threshold: float = 0.7959
+    semantic_mode: Mode = "TVL"
+    lexical_mode: Mode = "Raw"
+    sure: float = 0.97
+    accept: float = 0.5
+    candidates: int = 5
+
+
+class Found(Entity):
+    """What the semantic step found for a reference it did not settle. Ids are of single works, not yet canonical."""
+
+    by_identifier: tuple[str, ...] = ()
+    semantic: tuple[Candidate, ...] = ()
+
+
+class Open(Entity):
+    """A reference that the semantic step leaves to the lexical one."""
+
+    reference: Reference
+    found: Found = Found()
