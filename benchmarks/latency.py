@@ -13,10 +13,8 @@ import argparse
 import itertools
 import json
 import random
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,18 +22,16 @@ from pathlib import Path
 import orjson
 from kafka import TopicPartition
 
+from benchmarks.broker import broker_with_catalog
 from benchmarks.machine import describe
 from benchmarks.papers import made_paper
 from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from workers.clients import plain_consumer
-from workers.loading import load, load_and_bind
-from workers.local.broker import Broker, free_port
-from workers.local.pipeline import WORKERS, Pipeline
+from workers.local.pipeline import WORKERS
 from workers.publishing import publish, record_of
 from workers.sending import Sender
 from workers.settings import KafkaSettings
-from workers.topics import TopicAdmin
 
 REFERENCES = 15
 EXAMPLE_WORKS = Path("examples/works.jsonl")
@@ -84,24 +80,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args(argv)
     works = [work for work in read_works(arguments.works) if isinstance(work, Work)]
-    with tempfile.TemporaryDirectory() as folder, Broker.start(port=free_port()) as broker:
-        kafka = KafkaSettings(kafka_bootstrap_servers=broker.address)
-        with TopicAdmin(kafka) as admin:
-            admin.create(6, 1)
-        settings: dict[str, object] = {"kafka_bootstrap_servers": broker.address}
-        if arguments.snapshot:
-            snapshot = Path(folder) / "catalog"
-            shutil.copytree(arguments.snapshot, snapshot)
-            load_and_bind(works, snapshot, kafka)
-            settings["catalog_snapshot"] = snapshot
-        else:
-            load(works, kafka)
-        with Pipeline(Path(folder), **settings) as pipeline:
-            for worker in WORKERS:
-                pipeline.start(worker)
-            pipeline.wait_ready()
-            measure(kafka, works, 5, 0.2)  # first batches compile and warm
-            seconds = measure(kafka, works, arguments.papers, arguments.every)
+    with broker_with_catalog(works, arguments.snapshot) as (kafka, pipeline):
+        for worker in WORKERS:
+            pipeline.start(worker)
+        pipeline.wait_ready()
+        measure(kafka, works, 5, 0.2)  # first batches compile and warm
+        seconds = measure(kafka, works, arguments.papers, arguments.every)
     print(describe())
     print(f"{arguments.papers} papers of {REFERENCES} references, one each {arguments.every:g} s, {len(works):,} works\n")
     print(f"{'':12} {'n':>6} {'p50 s':>8} {'p95 s':>8}")

@@ -11,28 +11,24 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from kafka import TopicPartition
 
+from benchmarks.broker import broker_with_catalog
 from benchmarks.latency import EXAMPLE_WORKS
 from benchmarks.machine import describe
 from benchmarks.papers import made_paper
 from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from workers.clients import plain_consumer
-from workers.loading import load, load_and_bind
-from workers.local.broker import Broker, free_port
 from workers.local.pipeline import WORKERS, Pipeline
 from workers.publishing import publish, record_of
 from workers.sending import Sender
 from workers.settings import KafkaSettings
-from workers.topics import TopicAdmin
 
 REFERENCES = 40
 STEPS = ("wait", "follow", "handle", "commit")
@@ -63,39 +59,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     works = [work for work in read_works(arguments.works) if isinstance(work, Work)]
     count = arguments.papers * REFERENCES
-    with tempfile.TemporaryDirectory() as folder, Broker.start(port=free_port()) as broker:
-        kafka = KafkaSettings(kafka_bootstrap_servers=broker.address)
-        with TopicAdmin(kafka) as admin:
-            admin.create(6, 1)
-        settings: dict[str, object] = {"kafka_bootstrap_servers": broker.address, "profile": arguments.profile}
-        if arguments.snapshot:
-            snapshot = Path(folder) / "catalog"
-            shutil.copytree(arguments.snapshot, snapshot)
-            load_and_bind(works, snapshot, kafka)
-            settings["catalog_snapshot"] = snapshot
-        else:
-            load(works, kafka)
+    with broker_with_catalog(works, arguments.snapshot, profile=arguments.profile) as (kafka, pipeline):
         sample = random.Random(1).sample(works, min(len(works), 5000))
-        with Pipeline(Path(folder), **settings) as pipeline:
-            for worker in WORKERS[1:]:
-                pipeline.start(worker)
-            pipeline.wait_ready()
-            with Sender(kafka) as sender:
-                papers = (record_of(f"p{number}", made_paper(number, sample, REFERENCES)) for number in range(arguments.papers))
-                publish(papers, sender)
-            parser_process = pipeline.start(WORKERS[0])
-            parser_process.wait_ready()
-            started = time.monotonic()
-            seconds = wait_for_links(kafka, count, pipeline) - started
-            spent = {
-                process.worker: {step: process.metrics().sum("reflink_stage_seconds_sum", step=step) for step in STEPS}
-                for process in pipeline.processes
-            }
-            outcomes = {
-                f"{sample.labels['method'] or 'unresolved'} {sample.labels['reason']}".strip(): int(sample.value)
-                for worker in ("linker", "fallback")
-                for sample in pipeline.of(worker)[0].metrics().find("reflink_outcomes_total")
-            }
+        for worker in WORKERS[1:]:
+            pipeline.start(worker)
+        pipeline.wait_ready()
+        with Sender(kafka) as sender:
+            papers = (record_of(f"p{number}", made_paper(number, sample, REFERENCES)) for number in range(arguments.papers))
+            publish(papers, sender)
+        parser_process = pipeline.start(WORKERS[0])
+        parser_process.wait_ready()
+        started = time.monotonic()
+        seconds = wait_for_links(kafka, count, pipeline) - started
+        spent = {
+            process.worker: {step: process.metrics().sum("reflink_stage_seconds_sum", step=step) for step in STEPS}
+            for process in pipeline.processes
+        }
+        outcomes = {
+            f"{sample.labels['method'] or 'unresolved'} {sample.labels['reason']}".strip(): int(sample.value)
+            for worker in ("linker", "fallback")
+            for sample in pipeline.of(worker)[0].metrics().find("reflink_outcomes_total")
+        }
     print(describe())
     print(f"{arguments.papers} papers, {count} references, {len(works):,} works, profile {arguments.profile}\n")
     print(f"{count / seconds:,.0f} references/s ({seconds:.1f} s)\n")

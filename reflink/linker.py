@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
-from reflink.policy import Encodes, Found, Open, Policy
+from reflink.policy import Found, Open, Policy
 from reflink.text import reference_text, work_text
 from reflink.verdict import Evidence, Judge, compare, describe_reference, describe_work, judge
 

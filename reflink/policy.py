@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal
 
 from reflink.entities import Candidate, Entity, Reference
 from reflink.text import Mode
 
 Profile = Literal["paper", "production"]
-
-
-class Encodes(Protocol):
-    """What the linker asks of ``reflink.semantic.Encoder``."""
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised [n, dim]."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

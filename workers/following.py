@@ -16,9 +16,9 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from reflink.catalog import Catalog
+from reflink.encoders import Encodes
 from reflink.entities import Work
 from reflink.errors import BadRecord, SnapshotError
-from reflink.policy import Encodes
 from schemas import CatalogEvent
 from workers import metrics
 from workers.clients import REFUSALS, plain_consumer, refused

@@ -12,11 +12,12 @@ from typing import Final
 
 from reflink.catalog import snapshot
 from reflink.catalog.catalog import Catalog
-from reflink.catalog.encoding import CachedEncoder, NamedEncoder, VectorCache, encode_chunks
+from reflink.catalog.encoding import CachedEncoder, VectorCache, encode_chunks
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.reading import read_works
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
+from reflink.encoders import NamedEncoder
 from reflink.errors import BadRecord, SnapshotError
 from reflink.text import Mode, work_text
 

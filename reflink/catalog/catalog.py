@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from reflink.catalog.hashtable import HashTableBuilder
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
+from reflink.encoders import Encodes
 from reflink.entities import Ids, Work
 from reflink.errors import SnapshotError
 from reflink.text import Mode, work_text
@@ -30,14 +31,6 @@ WORKS: Final = "works"
 VECTORS: Final = "vectors"
 TRIGRAMS: Final = "trigrams"
 TEXTS: Final = "texts"
-
-
-class TextEncoder(Protocol):
-    """What the catalog asks of ``reflink.semantic.Encoder``."""
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised [n, dim]."""
-        ...
 
 
 class Catalog:
@@ -147,7 +140,7 @@ class Catalog:
         changed = self.changed(works)
         return self._add(changed, changed, vectors[[rows[work.id] for work in changed]])
 
-    def add_encoded(self, works: Sequence[Work], encoder: TextEncoder) -> int:
+    def add_encoded(self, works: Sequence[Work], encoder: Encodes) -> int:
         """As ``add``, encoding what ``unencoded`` names."""
         new = self.unencoded(works)
         vectors = encoder.encode([work_text(work, self.mode, lexical=False) for work in new]) if new else None

@@ -6,40 +6,22 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reflink import flatfiles
 from reflink.catalog import snapshot
-from reflink.catalog.catalog import TEXTS, VECTORS, WORKS, TextEncoder
+from reflink.catalog.catalog import TEXTS, VECTORS, WORKS
 from reflink.catalog.hashtable import ARRAYS, HashTable
 from reflink.catalog.mapped import MappedWorks
+from reflink.encoders import NamedEncoder
 from reflink.errors import SnapshotError
 from reflink.text import Mode, work_text
 
 #: Texts per chunk: what a killed build loses at most, some seconds of two CPU cores.
 CHUNK: Final = 2048
-
-
-class NamedEncoder(TextEncoder, Protocol):
-    """An encoder that says whose vectors it makes, as ``reflink.semantic.Encoder`` does."""
-
-    @property
-    def name(self) -> str:
-        """Model and weights."""
-        ...
-
-    @property
-    def precision(self) -> str:
-        """Arithmetic of the encoding."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of the vectors."""
-        ...
 
 
 class VectorCache:

@@ -21,12 +21,13 @@ import numpy as np
 import orjson
 
 from reflink.catalog import Catalog
+from reflink.encoders import Encodes
 from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.regression import Flags, Floats, train
 from reflink.evaluation.run import build_catalog, default_encoder, tracked
 from reflink.evaluation.worlds import Groups
 from reflink.linker import propose
-from reflink.policy import Encodes, Policy
+from reflink.policy import Policy
 from reflink.verdict import Model, compare, describe_reference, describe_work
 from reflink.verdict.evidence import features
 

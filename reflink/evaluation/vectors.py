@@ -5,36 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reflink.encoders import NamedEncoder
+
 _KEY: Final = 16
 _CHUNK: Final = 4096
-
-
-class NamedEncoder(Protocol):
-    """What the cache asks of ``reflink.semantic.Encoder``."""
-
-    @property
-    def name(self) -> str:
-        """The model and its weights in one word."""
-        ...
-
-    @property
-    def precision(self) -> str:
-        """Its arithmetic."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """Of its vectors."""
-        ...
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised [n, dim]."""
-        ...
 
 
 class CachedEncoder:
