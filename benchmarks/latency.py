@@ -34,10 +34,11 @@ from workers.sending import Sender
 from workers.settings import KafkaSettings
 
 REFERENCES = 15
+WARM_UP = 5
 EXAMPLE_WORKS = Path("examples/works.jsonl")
 
 
-def measure(kafka: KafkaSettings, works: Sequence[Work], papers: int, every_s: float) -> dict[str, list[float]]:
+def measure(kafka: KafkaSettings, works: Sequence[Work], papers: range, every_s: float) -> dict[str, list[float]]:
     """Seconds per link by method (``unresolved`` for none), and per paper until its last link."""
     consumer = plain_consumer(kafka)
     topic = kafka.topic("links")
@@ -49,7 +50,7 @@ def measure(kafka: KafkaSettings, works: Sequence[Work], papers: int, every_s: f
     seconds: dict[str, list[float]] = {"paper": []}
     sample = random.Random(1).sample(list(works), min(len(works), 5000))
     with Sender(kafka) as sender:
-        for number in range(papers):
+        for number in papers:
             began = time.monotonic()
             publish([record_of(f"p{number}", made_paper(number, sample, REFERENCES))], sender)
             sender.flush()
@@ -84,8 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for worker in WORKERS:
             pipeline.start(worker)
         pipeline.wait_ready()
-        measure(kafka, works, 5, 0.2)  # first batches compile and warm
-        seconds = measure(kafka, works, arguments.papers, arguments.every)
+        measure(kafka, works, range(WARM_UP), 0.2)  # first batches compile and warm
+        seconds = measure(kafka, works, range(WARM_UP, WARM_UP + arguments.papers), arguments.every)
     print(describe())
     print(f"{arguments.papers} papers of {REFERENCES} references, one each {arguments.every:g} s, {len(works):,} works\n")
     print(f"{'':12} {'n':>6} {'p50 s':>8} {'p95 s':>8}")

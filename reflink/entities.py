@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, Self, cast
 
-import orjson
 import pydantic
 from pydantic import BaseModel, ConfigDict
 
@@ -41,10 +40,9 @@ class Entity(BaseModel):
     def from_json(cls, data: bytes | str) -> Self:
         """Reads and validates. Raises BadRecord with the first offending field."""
         try:
-            fields = orjson.loads(data)
-        except orjson.JSONDecodeError as error:
-            raise BadRecord(f"{cls.__name__}: not JSON: {error}") from None
-        return cls.from_dict(fields)
+            return cast("Self", cls.__pydantic_validator__.validate_json(data))
+        except pydantic.ValidationError as error:
+            raise bad_record(cls.__name__, error) from None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
