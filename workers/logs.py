@@ -47,3 +47,5 @@ def set_up(level: str, **constant: Any) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
     # kafka-python tells every reconnect at WARNING and joins at INFO; rebalances are logged by the runtime itself.
     logging.getLogger("kafka").setLevel(max(logging.WARNING, logging.getLevelName(level)))
+    # An open transaction of a killed worker, retried until it ends: no error, and said ten times a second.
+    logging.getLogger("kafka.coordinator.consumer").addFilter(lambda record: "UnstableOffsetCommit" not in record.getMessage())

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
-from kafka.errors import IllegalStateError, KafkaError
+from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError
 from kafka.structs import MemberState
 
 from workers import metrics
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 _POLL_MS: Final = 100
 _PAUSED_POLL_MS: Final = 10
 _CALL_MS: Final = 3000
+_SEEK_MS: Final = 500
 
 
 class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -145,6 +146,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                     self.consumer.seek(partition, offset)
             except (IllegalStateError, AssertionError, ValueError):
                 continue  # it left just now; the listener says so to the flow
+            except KafkaTimeoutError:
+                continue  # an open transaction of a killed worker holds it: next turn, the others need not wait
             self.flow.sought_back(place, departures)
             log.info("reading again", extra={"partition": place, "from_offset": offset})
 
@@ -153,8 +156,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
 
         Asked twice: kafka-python keeps the answer to a question whose asker ran out of time, and gives that to the next one.
         """
-        self.consumer.committed(partition, timeout_ms=_CALL_MS)
-        offset: int | None = self.consumer.committed(partition, timeout_ms=_CALL_MS)
+        self.consumer.committed(partition, timeout_ms=_SEEK_MS)
+        offset: int | None = self.consumer.committed(partition, timeout_ms=_SEEK_MS)
         return offset
 
     def _pause_or_resume(self) -> None:
