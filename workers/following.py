@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -109,6 +109,14 @@ class CatalogFollower:
                 )
             else:
                 time.sleep(0.01)
+
+    def wait_for_works(self, ids: Iterable[str], deadline_s: float) -> None:
+        """Applies until the catalog has these works, or the deadline has passed."""
+        until = time.monotonic() + deadline_s
+        for work_id in ids:
+            while self.catalog.get(work_id) is None and time.monotonic() < until:
+                if not self.apply(0.0):
+                    time.sleep(0.005)
 
     def close(self) -> None:
         """Stops reading."""

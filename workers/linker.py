@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from reflink.semantic import Encoder
 
 
+#: A paper and its references are published in one transaction, so it is in the catalog a moment later, if it is offered at all.
+_OWN_PAPER_S: Final = 1.0
+
+
 @dataclass(frozen=True)
 class LinkerView:
     """The catalog at one version, the encoder, and the time of judgement in milliseconds."""
@@ -36,6 +40,11 @@ class LinkerView:
     def after(self, output: Output) -> LinkerView:
         """Itself: linking changes no catalog."""
         return self
+
+
+def own_papers(batch: Sequence[ReferenceEvent]) -> set[str]:
+    """The papers of references that carry their own paper's identifier: they can link to nothing else."""
+    return {event.citing for event in batch if event.citing in event.reference.ids.keys()}  # noqa: SIM118
 
 
 class LinkerStage(Stage[ReferenceEvent, LinkerView]):
@@ -83,8 +92,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         return ReferenceEvent.from_json(record.value or b"")
 
     def view(self, batch: Sequence[ReferenceEvent]) -> LinkerView:
-        """At least the version that events from ``retries`` ask for."""
+        """At least the version that events from ``retries`` ask for, and with the papers that cite themselves."""
         self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
+        self.follower.wait_for_works(own_papers(batch), _OWN_PAPER_S)
         return LinkerView(self.catalog, self.encoder, self.policy, int(self._clock() * 1000))
 
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
