@@ -12,6 +12,7 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
@@ -206,9 +207,16 @@ def _crc32(path: Path) -> int:
     return checksum
 
 
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def bind(folder: Path, *, cluster: str, topic: str, offset: int) -> Manifest:
-    """Says of a snapshot built from a file that it is ``topic`` of ``cluster`` up to ``offset``. Raises SnapshotError."""
-    manifest = read(folder).model_copy(update={"cluster": cluster, "topic": topic, "offset": offset})
+    """Says of a snapshot built from a file that it is ``topic`` of ``cluster`` up to ``offset``, as of now.
+
+    Raises SnapshotError.
+    """
+    manifest = read(folder).model_copy(update={"cluster": cluster, "topic": topic, "offset": offset, "created": _now()})
     new = folder / f"{MANIFEST}.new"
     new.write_bytes(manifest.model_dump_json(indent=1).encode())
     _fsync(new)
