@@ -23,7 +23,7 @@ class BadRecord(ReflinkError):
 
 
 class ModelNotFound(ReflinkError):
-    """The encoder's weights are absent or are not the ones they claim to be."""
+    """A model's weights are absent or are not the ones they claim to be."""
 
 
 class SnapshotError(ReflinkError):

@@ -7,7 +7,7 @@ The spellings are those of `reflink.entities.Ids`: ``10.1016/s0140-6736(00)02738
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import unquote
 
@@ -15,6 +15,7 @@ from reflink.entities import Ids
 
 #: No identifier at all; `extract` returns this very object when it finds none.
 NO_IDS: Final = Ids()
+_MAYBE: Final = re.compile("pm(?:c|id|-)")
 #: Longest DOI believed, in characters; the longest registered ones stay well below.
 MAX_DOI: Final = 256
 
@@ -29,12 +30,16 @@ _GLUED: Final = re.compile(
 )
 # "<" ends a DOI (it opens a tag), except in a SICI: 10.1002/(SICI)1097-0134(199901)34:1<1::AID-PROT1>3.0.CO;2-#
 _SICI: Final = re.compile(r"(?i)[^\s<>]+<[^\s<>]+>\d\.\d\.(?:co|tx);\d(?:-[\da-z#*])?|[^\s<>]*<[^\s<>]*::[^\s<>]*>[^\s<>\"]*")
+# A DOI that is all of its text and holds nothing that might have to go.
+_PLAIN_DOI: Final = re.compile(
+    r"(?i)(?!.*(?:pub ?med|pmc|pmid|https|www|epub|available|accessed))10\.\d{4,9}/(?:[a-z\d]|[-._()](?=[a-z\d]))+", re.ASCII
+)
 _TAIL: Final = ".,;:!?'\"*|`´‘’“”«»…·、。，；&=~_-‐–—/\\<>^$"
 _BRACKETS: Final = (("(", ")"), ("[", "]"), ("{", "}"))
 
 _PMID: Final = re.compile(
     r"(?i)(?:(?<![a-z])pm-?id\s?(?:[:#.]\s?)*|pubmed(?:\s?id\s?:?|\s?:)\s?"
-    r"|ncbi\.nlm\.nih\.gov/(?:entrez/)?pubmed/(?:\?term=)?|pubmed\.ncbi\.nlm\.nih\.gov/|(?<=info:)pmid/)0*([1-9]\d{0,7})(?!\d)"
+    r"|ncbi\.nlm\.nih\.gov/(?:entrez/)?pubmed/(?:\?term=)?|pubmed\.ncbi\.nlm\.nih\.gov/|(?<=info:)pmid/)0*([1-9][0-9]{0,7})(?!\d)"
 )
 _PMCID: Final = re.compile(
     r"(?i)(?:(?<![a-z])pmc-?id\s?:?\s?|ncbi\.nlm\.nih\.gov/(?:pmc/)?articles/)?"
@@ -46,38 +51,12 @@ _ARXIV: Final = re.compile(
 )
 _BARE_ARXIV: Final = re.compile(r"(?i)(\d{4}\.\d{4,5}|[a-z]{2,8}(?:-[a-z]{2,3})?(?:\.[a-z]{2})?/\d{7})(?:v\d{1,2})?(?:\.pdf)?")
 _ARXIV_DOI: Final = "10.48550/arxiv."
-_URL: Final = re.compile(r"(?i)(?:\b(?:https?|ftp)\s?://|\bwww\.(?=[a-z\d]))[^\s<>\"]*")
-
-#: Stands for an identifier that was already taken out; `strip` removes it with the label before it.
-REMOVED: Final = "\x01"
-# Names that announce an identifier and are nothing without it.
-_ANNOUNCED: Final = re.compile(
-    r"(?i)(?:(?:\bhttps?\s?://\s?)?\b(?:(?:dx\.)?doi\.org/"
-    r"|(?:digital object identifier|doi|pub ?med(?: central)?|pm-?c?id|medline|arxiv|pii)\b)[\s:=.]*)+$"
-)
-_LABELS: Final = (
-    "doi",
-    "doi.org/",
-    "identifier",
-    "pubmed",
-    "central",
-    "pmid",
-    "pm-id",
-    "pmcid",
-    "pm-cid",
-    "medline",
-    "arxiv",
-    "pii",
-)
-_REMOVED: Final = re.compile(REMOVED)
-_EMPTY_BRACKETS: Final = re.compile(r"\(\s*\)|\[\s*\]|\{\s*\}|<\s*>")
-_CLOSING: Final = ",.;:)]"
-_ENDS: Final = tuple(",.;:")
-_DANGLING: Final = re.compile(r"(?:\s+|(?<=[.;:,]))[.;:,]+$")
 
 
 def normalise_doi(text: str) -> str | None:
     """The first DOI of ``text``, lower case from ``10.``, or None. Resolver, label, escapes and trailing punctuation go."""
+    if _PLAIN_DOI.fullmatch(text) and len(text) <= MAX_DOI:
+        return text.lower()
     found = _first_doi(text)
     return found[2] if found else None
 
@@ -111,53 +90,29 @@ def normalise_arxiv(text: str) -> str | None:
 
 def extract(text: str) -> Ids:
     """The first identifier of each kind that free text spells out. Bare numbers are never taken for identifiers."""
-    if not _promising(text):
-        return NO_IDS
-    first: dict[str, str] = {}
-    for kind, _, _, value in _identifiers(text):
-        first.setdefault(kind, value)
-    if "arxiv" not in first and (arxiv := _arxiv_of_doi(first.get("doi", ""))):
-        first["arxiv"] = arxiv
+    first = first_of_each(occurrences(text)) if promising(text) else None
     return Ids(**first) if first else NO_IDS
 
 
-def strip(text: str) -> str:
-    """``text`` without identifiers, their labels and web addresses; white space collapsed. `extract` finds none in it."""
-    text = " ".join(text.split())
-    while True:
-        spans = [match.span() for match in _REMOVED.finditer(text)] if REMOVED in text else []
-        if _promising(text):
-            spans += [(start, end) for _, start, end, _ in _identifiers(text)]
-            spans += [match.span() for match in _URL.finditer(text)]
-            spans.sort()
-        if not spans:
-            return text
-        parts: list[str] = []
-        last = 0
-        for start, end in spans:
-            if start > last or not parts:
-                parts.append(_unannounced(text[last:start]))
-            last = max(last, end)
-        parts.append(text[last:])
-        text = _tidy(" ".join(parts))
+def first_of_each(found: Iterable[tuple[str, int, int, str]]) -> dict[str, str]:
+    """Of `occurrences`, the first value of each kind by kind; an arXiv DOI gives the arXiv id too."""
+    first: dict[str, str] = {}
+    for kind, _, _, value in found:
+        first.setdefault(kind, value)
+    if "arxiv" not in first and (arxiv := _arxiv_of_doi(first.get("doi", ""))):
+        first["arxiv"] = arxiv
+    return first
 
 
-def _promising(text: str) -> bool:
+def promising(text: str) -> bool:
     """Whether there may be an identifier or address at all: a quick look that spares most texts the patterns."""
     if "10." in text:
         return True
     lower = text.lower()
     return (
-        "http" in lower or "www." in lower or "pmc" in lower or "pmid" in lower or "pm-" in lower or "pubmed" in lower
-        or "arxiv" in lower or "ftp" in lower or "nih.gov" in lower
+        "http" in lower or "www." in lower or ("pm" in lower and _MAYBE.search(lower) is not None) or "arxiv" in lower
+        or "ftp" in lower or "pubmed" in lower or "nih.gov" in lower
     )  # fmt: skip
-
-
-def _unannounced(text: str) -> str:
-    """``text`` without the label at its end."""
-    if text.rstrip(" :=.").lower().endswith(_LABELS) and (found := _ANNOUNCED.search(text)):
-        return text[: found.start()]
-    return text
 
 
 NORMALISERS: Final[dict[str, Callable[[str], str | None]]] = {
@@ -168,7 +123,7 @@ NORMALISERS: Final[dict[str, Callable[[str], str | None]]] = {
 }
 
 
-def _identifiers(text: str) -> Iterator[tuple[str, int, int, str]]:
+def occurrences(text: str) -> Iterator[tuple[str, int, int, str]]:
     """(kind, start, end, value) of everything that spells an identifier; spans may overlap."""
     if "10." in text:
         start = 0
@@ -213,17 +168,18 @@ def _doi_suffix(rest: str) -> str:
         hash_at = rest.find("#")
         if hash_at >= 0 and not rest[:hash_at].endswith(";2-"):
             rest = rest[:hash_at]
-    glued = _GLUED.search(rest)
-    if glued:
-        rest = rest[: glued.start()]
     while True:
-        shorter = rest.rstrip(_TAIL)
+        before = rest
+        if glued := _GLUED.search(rest):
+            rest = rest[: glued.start()]
+        rest = rest.rstrip(_TAIL)
         for opening, closing in _BRACKETS:
-            if (shorter.endswith(closing) and shorter.count(closing) > shorter.count(opening)) or shorter.endswith(opening):
-                shorter = shorter[:-1]
-        if shorter == rest:
+            if (rest.endswith(closing) and rest.count(closing) > rest.count(opening)) or rest.endswith(opening):
+                rest = rest[:-1]
+        if "<" in rest and not _SICI.fullmatch(rest):  # what was cut off made it a SICI
+            rest = rest.split("<", 1)[0]
+        if rest == before:
             return rest
-        rest = shorter
 
 
 def _clean_doi(doi: str) -> str | None:
@@ -264,15 +220,3 @@ def _arxiv_of_doi(doi: str) -> str | None:
         return None
     found = _BARE_ARXIV.fullmatch(doi.removeprefix(_ARXIV_DOI))
     return _arxiv(found[1]) if found else None
-
-
-def _tidy(text: str) -> str:
-    """Removes what is left where something was taken out: empty brackets, a space before a comma, a lone full stop."""
-    while (emptied := _EMPTY_BRACKETS.sub(" ", text)) != text:
-        text = emptied
-    text = " ".join(text.split())
-    for mark in _CLOSING:
-        text = text.replace(f" {mark}", mark)
-    if text.endswith(_ENDS):
-        text = _DANGLING.sub("", text)
-    return text if any(map(str.isalnum, text)) else ""

@@ -22,6 +22,9 @@ from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
 from workers.settings import ParserSettings
 from workers.stage import Message, NoView, Output, Received, Stage
 
+#: The least paper with a reference.
+_SMALLEST: Final = b"<article><front/><back><ref-list><ref><mixed-citation>1</mixed-citation></ref></ref-list></back></article>"
+
 
 @dataclass(frozen=True, slots=True)
 class PaperVersion:
@@ -43,6 +46,10 @@ class ParserStage(Stage[PaperVersion, NoView]):
     def __init__(self, settings: ParserSettings) -> None:
         self.settings = settings
 
+    def warm(self) -> None:
+        """Loads the parser's kernels, or compiles them: no batch shall wait for that."""
+        jats.parse(_SMALLEST)
+
     def decode(self, record: Received) -> PaperVersion:
         """Raises BadRecord, NotAPaper or TooLarge."""
         key = (record.key or b"").decode("utf-8", "replace")
@@ -54,7 +61,7 @@ class ParserStage(Stage[PaperVersion, NoView]):
                 )
             return PaperVersion(work_id(Ids(), key), version, record.timestamp, None)
         data = self._content(record)
-        paper = jats.parse(data, source=key or record.place)
+        paper = jats.parse(data, source=key or record.place, infer=self.settings.infer_fields)
         return PaperVersion(paper.id, version, record.timestamp, paper)
 
     def view(self, batch: Sequence[PaperVersion]) -> NoView:

@@ -166,6 +166,7 @@ class ParserSettings(WorkerSettings):
     """Papers to references."""
 
     offer_papers: bool = Field(True, description="Add every parsed paper to the catalog as a target.")
+    infer_fields: bool = Field(True, description="Recognise fields in citations that their publisher did not tag.")
     pointer_root: Path | None = Field(
         None,
         description="Folder that pointers to papers above the message limit may name files of. Unset: pointers are refused.",

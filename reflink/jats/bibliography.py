@@ -3,131 +3,130 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
-
-from lxml import etree
+from typing import Any, Final
 
 from reflink.entities import Ids, Reference
-from reflink.errors import TooLarge
 from reflink.identifiers import NO_IDS
-from reflink.jats.citation import CITATIONS, Citation, read_citation
-from reflink.jats.document import Limits
-from reflink.jats.rawtext import text_of
+from reflink.jats.citation import DESCRIBING, Citation, raw_query, read_citation, tagged
+from reflink.jats.document import Document, Limits
+from reflink.jats.entries import scanned
+from reflink.jats.scanner.vocabulary import ELEMENT, MIXED
+from reflink.jats.sourcetext import attribute
+from reflink.recognition import recognise
 from reflink.text import normalise
 
-_ALTERNATIVES: Final = "citation-alternatives"
-#: A citation in here is how to cite this very article.
-_SELF: Final = ("front", "front-stub")
 _UNSTRUCTURED: Final = "display-unstructured"
 #: Share of the shorter description's words that the other must have for both to be one work.
 _SAME_WORDS: Final = 0.5
+#: How many works back in its entry a citation may be the second description of; bounds the comparisons.
+_NEAR: Final = 16
 #: Longest XML id that goes into a reference's id, in characters.
 _MAX_XML_ID: Final = 100
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """One ``<ref>`` (or a citation outside any) and the works it cites."""
 
     xml_id: str | None
     label: str | None
-    citations: list[Citation]
+    works: list[Citation]
 
 
-def references(article: etree._Element, citing: str, name: str, limits: Limits) -> tuple[Reference, ...]:
-    """The works cited, in document order. Raises TooLarge beyond ``limits.references``."""
-    found = list(entries(article, name, limits))
-    keys = _keys(found)
+def references(document: Document, citing: str, name: str, limits: Limits, *, infer: bool) -> tuple[Reference, ...]:
+    """The works cited, in document order; ``infer``: with what is recognised where nothing is tagged.
+
+    Raises TooLarge beyond ``limits.references``.
+    """
+    found = entries(document, name, limits)
     made: list[Reference] = []
-    for entry, key in zip(found, keys, strict=True):
-        for ordinal, citation in enumerate(entry.citations, start=1):
-            values = {"label": entry.label} | {field: value for field, value in vars(citation).items() if value is not None}
-            made.append(
-                Reference(
-                    id=f"{citing}#{key}.{ordinal}", citing=citing, position=len(made) + 1, xml_id=entry.xml_id, **values,
-                )
-            )  # fmt: skip
+    for entry, key in zip(found, _keys(found), strict=True):
+        about: dict[str, Any] = {"citing": citing}
+        if entry.xml_id:
+            about["xml_id"] = entry.xml_id
+        if entry.label:
+            about["label"] = entry.label
+        for ordinal, citation in enumerate(entry.works, start=1):
+            if infer and citation.keys().isdisjoint(DESCRIBING) and (inferred := recognise(raw_query(citation))):
+                citation["inferred"] = inferred
+            made.append(Reference.made({**about, "id": f"{citing}#{key}.{ordinal}", "position": len(made) + 1, **citation}))
     return tuple(made)
 
 
-def entries(article: etree._Element, name: str, limits: Limits) -> Iterator[Entry]:
+def entries(document: Document, name: str, limits: Limits) -> list[Entry]:
     """The bibliography's entries that cite anything, sub-articles' and stray citations' included."""
-    count = 0
-    for element in article.iter("ref", *CITATIONS):
-        if element.tag == "ref":
-            entry = _entry(element)
-        elif next(element.iterancestors("ref", *CITATIONS, *_SELF), None) is None:
-            entry = Entry(_xml_id(element), None, _works([element]))
-        else:
-            continue
-        if entry.citations:
-            count += len(entry.citations)
-            if count > limits.references:
-                raise TooLarge(f"{name}: more than {limits.references} references")
-            yield entry
+    found: list[Entry] = []
+    scan, kinds = scanned(document, name, limits)
+    at = 0
+    for entry in scan:
+        label, xml_id = entry.pop(), entry.pop()
+        if works := _works(entry, kinds[at : at + len(entry)]):
+            found.append(Entry(attribute(xml_id) or None, label or None, works))
+        at += len(entry)
+    return found
 
 
-def _entry(ref: etree._Element) -> Entry:
-    elements = [item for item in ref.iter(*CITATIONS) if next(item.iterancestors(*CITATIONS), None) is None]
-    citations = _works(elements)
-    if not elements and text_of(ref):
-        citations = [read_citation(ref)]
-    label = ref.find("label")
-    return Entry(_xml_id(ref), (text_of(label) or None) if label is not None else None, citations)
-
-
-def _xml_id(element: etree._Element) -> str | None:
-    return (element.get("id") or "").strip() or None
-
-
-def _works(elements: list[etree._Element]) -> list[Citation]:
-    """The works of one entry: two descriptions of one work become one."""
+def _works(citations: list[Citation], kinds: list[list[int]]) -> list[Citation]:
+    """The works of one entry: two descriptions of one work become one. ``kinds``: of each, its element and its alternatives."""
+    if len(citations) == 1:
+        (citation,) = citations
+        read_citation(citation, spaced=kinds[0][0] != ELEMENT)
+        return citations if citation["raw_text"] or "ids" in citation else []
     works: list[Citation] = []
-    described: list[etree._Element] = []
-    for element in elements:
-        citation = read_citation(element)
-        if not citation.raw_text and not citation.ids.keys():
+    described: list[list[int]] = []
+    for citation, kind in zip(citations, kinds, strict=True):
+        read_citation(citation, spaced=kind[0] != ELEMENT)
+        if not citation["raw_text"] and "ids" not in citation:
             continue
-        for at in reversed(range(len(works))):
-            if _same(described[at], element, works[at], citation):
-                printed = element.tag == "mixed-citation" or citation.kind == _UNSTRUCTURED
+        for at in reversed(range(max(0, len(works) - _NEAR), len(works))):
+            if _same(described[at], kind, works[at], citation):
+                printed = kind[0] == MIXED or citation.get("kind") == _UNSTRUCTURED
                 works[at] = _merged(works[at], citation) if printed else _merged(citation, works[at])
                 break
         else:
             works.append(citation)
-            described.append(element)
+            described.append(kind)
     return works
 
 
-def _same(first: etree._Element, second: etree._Element, one: Citation, other: Citation) -> bool:
+def _same(first: list[int], second: list[int], one: Citation, other: Citation) -> bool:
     """Whether two citations of one entry describe one work: they say so, are equal, or share words in two kinds of markup."""
-    parent = second.getparent()
-    if parent is not None and parent.tag == _ALTERNATIVES and parent is first.getparent():
+    if second[1] and first[1] == second[1]:
         return True
-    if _UNSTRUCTURED in (one.kind, other.kind) or one.raw_text == other.raw_text:
+    if _UNSTRUCTURED in (one.get("kind"), other.get("kind")) or one["raw_text"] == other["raw_text"]:
         return True
-    if first.tag == second.tag:
+    if first[0] == second[0]:
         return False
     fewer, more = sorted((_words(one), _words(other)), key=len)
     return len(fewer & more) >= _SAME_WORDS * len(fewer)
 
 
 def _words(citation: Citation) -> frozenset[str]:
-    return frozenset(normalise(citation.raw_query, lexical=False).split())
+    return frozenset(normalise(raw_query(citation), lexical=False).split())
 
 
-def _merged(tagged: Citation, printed: Citation) -> Citation:
+def _merged(structured: Citation, printed: Citation) -> Citation:
     """One work from two descriptions: the text as printed, the fields of the better tagged one, identifiers from both."""
-    best, other = (printed, tagged) if printed.tagged > tagged.tagged else (tagged, printed)
-    blank = {name for name, value in vars(best).items() if value in (None, (), NO_IDS)}
-    values = vars(best) | {name: value for name, value in vars(other).items() if name in blank}
-    ids = other.ids.to_dict() | best.ids.to_dict()
-    weak = other.ids_weak.to_dict() | best.ids_weak.to_dict()
-    values |= {"raw_text": printed.raw_text, "raw_noid": printed.raw_noid, "ids": Ids(**ids)}
-    values |= {"ids_weak": Ids(**{kind: value for kind, value in weak.items() if kind not in ids})}
-    return Citation(**values)
+    best, other = (printed, structured) if tagged(printed) > tagged(structured) else (structured, printed)
+    merged = {**other, **best, "raw_text": printed["raw_text"]}
+    if "last_names" in best:  # given names go with their own last names only
+        merged["given_names"] = best.get("given_names", ())
+    merged.pop("raw_noid", None)
+    if "raw_noid" in printed:
+        merged["raw_noid"] = printed["raw_noid"]
+    for field in ("ids", "ids_weak"):
+        both = {**_stated(other, field), **_stated(best, field)}
+        if field == "ids_weak":
+            both = {kind: value for kind, value in both.items() if not getattr(merged.get("ids", NO_IDS), kind)}
+        merged.pop(field, None)
+        if both:
+            merged[field] = Ids.made(both)
+    return merged
+
+
+def _stated(citation: Citation, field: str) -> dict[str, str]:
+    return {kind: value for kind, value in citation.get(field, NO_IDS) if value}
 
 
 def _keys(found: list[Entry]) -> list[str]:
@@ -136,17 +135,19 @@ def _keys(found: list[Entry]) -> list[str]:
     position = 1
     for entry in found:
         positions.append(str(position))
-        position += len(entry.citations)
-    times = Counter(entry.xml_id for entry in found)
-    keys = [entry.xml_id if entry.xml_id and times[entry.xml_id] == 1 and _usable(entry.xml_id) else None for entry in found]
+        position += len(entry.works)
+    ids = [entry.xml_id for entry in found]
+    times = Counter(ids)
+    keys = [xml_id if xml_id and times[xml_id] == 1 and _usable(xml_id) else None for xml_id in ids]
     # An XML id may look like the position of an entry that has none.
-    taken = {positions[at] for at, key in enumerate(keys) if key is None}
-    while clash := [at for at, key in enumerate(keys) if key in taken]:
-        for at in clash:
+    holders = {key: at for at, key in enumerate(keys) if key is not None}
+    waiting = [positions[at] for at, key in enumerate(keys) if key is None]
+    while waiting:
+        if (at := holders.pop(waiting.pop(), None)) is not None:
             keys[at] = None
-            taken.add(positions[at])
+            waiting.append(positions[at])
     return [key if key is not None else positions[at] for at, key in enumerate(keys)]
 
 
 def _usable(xml_id: str) -> bool:
-    return len(xml_id) <= _MAX_XML_ID and xml_id.isprintable() and not any(c.isspace() or c == "#" for c in xml_id)
+    return len(xml_id) <= _MAX_XML_ID and xml_id.isprintable() and "#" not in xml_id and len(xml_id.split()) == 1

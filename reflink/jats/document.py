@@ -11,6 +11,7 @@ from typing import Final
 from lxml import etree
 
 from reflink.errors import NotAPaper, TooLarge
+from reflink.jats.trimming import trimmed
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Document:
-    """The ``<article>`` element, its tags without namespace, and what was lost or guessed on the way."""
+    """The ``<article>`` element, its tags without namespace, and what was lost or guessed on the way.
+
+    ``source`` is its XML in well-formed UTF-8, which may hold comments, processing instructions and CDATA;
+    ``prefixed``: its elements' names may have prefixes.
+    """
 
     article: etree._Element
     warnings: tuple[str, ...]
+    source: bytes
+    prefixed: bool
 
 
 #: Names of the ISO sets in the JATS DTDs that HTML does not know, or knows as something else.
 ISO_ENTITIES: Final[dict[str, str]] = {"Thetas": "Θ", "thetas": "θ", "b.alpha": "α", "b.beta": "β", "rang": "⟩", "lang": "⟨"}
 _PREDEFINED: Final = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+#: Elements within each other that libxml2 allows.
+_DEEPEST: Final = 256
 #: An entity that the paper declares itself is replaced when it is no longer than this; longer or nested ones are dropped.
 _SHORT: Final = 64
 
@@ -46,15 +55,19 @@ _BOMS: Final = (
 _ENCODING: Final = re.compile(rb"<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"'][^>]{0,100}?\?>")
 _DECLARATION: Final = re.compile(r"^\s*<\?xml[^>]*\?>")
 _ASCII_LIKE: Final = frozenset(("utf-8", "ascii", "iso8859-1", "cp1252", "iso8859-15", "iso8859-2", "cp1250"))
-_ENTITY: Final = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|&([A-Za-z_][A-Za-z0-9_.:-]{0,63});", re.DOTALL)
-_DOCTYPE: Final = re.compile(
-    rb"<!DOCTYPE(?:[^\"'\[>]|\"[^\"]*\"|'[^']*')*"
-    rb"(\[(?:[^\"'\]<]|\"[^\"]*\"|'[^']*'|<!--.*?-->|<\?.*?\?>|<)*\]\s*)?>",
-    re.DOTALL,
-)  # fmt: skip
+#: What may stand where an entity is sought: an entity, or the beginning of what holds none.
+_ENTITY: Final = re.compile(rb"&([A-Za-z_][A-Za-z0-9_.:-]{0,63});|<!--|<!\[CDATA\[")
+_ENDS: Final = {b"<!--": b"-->", b"<![CDATA[": b"]]>"}
+_NAMED: Final = re.compile(rb"&(?!#|amp;|lt;|gt;|quot;|apos;)")
+#: The next thing in a DOCTYPE that ends it, opens or closes its subset, or holds what may look like that.
+_DOCTYPE_STEP: Final = re.compile(rb"[\[\]>]|\"[^\"]*\"|'[^']*'|<!--|<\?|<!")
 _DECLARED: Final = re.compile(
     rb"<!ENTITY\s+([A-Za-z_][\w.:-]*)\s+(?:\"((?:[^\"%&<]|&#x?[0-9A-Fa-f]{1,6};)*)\"|'((?:[^'%&<]|&#x?[0-9A-Fa-f]{1,6};)*)')\s*>"
 )
+#: What is no part of the text.
+_UTF8: Final = frozenset(("utf-8", "utf8", "ascii", "us-ascii"))
+_FORBIDDEN: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+_CHARACTER: Final = re.compile(r"&#(?:0*(\d{1,9})|x0*([0-9A-Fa-f]{1,8}));")
 _PARTS: Final = frozenset(("front", "back"))
 #: Roots of documents whose ``<article>`` is something else.
 _OTHERS: Final = frozenset(("html", "TEI"))
@@ -71,10 +84,12 @@ def read(data: bytes, source: str | None, limits: Limits) -> Document:
     start = data.lstrip()[:1]
     if start != b"<":
         raise NotAPaper(f"{name}: not XML: " + ("empty" if not start else "it does not begin with '<'"))
-    root = _parse(data, name, limits, warnings)
+    root, broken = _parse(data, name, limits, warnings)
     article = _article(root, name)
+    prefixed = any(item.tag[0] == "{" for item in (article, *article))
+    article = _plainly_named(article)
     _check_depth(article, name, limits)
-    return Document(article, tuple(warnings))
+    return Document(article, tuple(warnings), _source(data, root, article, broken=broken), prefixed)
 
 
 def _as_ascii_like(data: bytes, name: str, warnings: list[str]) -> bytes:
@@ -84,6 +99,8 @@ def _as_ascii_like(data: bytes, name: str, warnings: list[str]) -> bytes:
             if encoding == "utf-8":
                 return _declared_utf8(data[len(bom) :])
             return _transcoded(data, encoding, name, warnings)
+    if data[:4] in (b"<\0\0\0", b"\0\0\0<"):
+        return _transcoded(data, "utf-32-le" if data[0] else "utf-32-be", name, warnings)
     if data[:4] in (b"<\0?\0", b"<\0a\0", b"<\0!\0"):
         return _transcoded(data, "utf-16-le", name, warnings)
     if data[:4] in (b"\0<\0?", b"\0<\0a", b"\0<\0!"):
@@ -108,7 +125,7 @@ def _declared_utf8(data: bytes) -> bytes:
 def _transcoded(data: bytes, encoding: str, name: str, warnings: list[str]) -> bytes:
     try:
         text = data.decode(encoding, errors="replace")
-    except LookupError:  # a codec that does not make text
+    except (LookupError, UnicodeError):  # a codec that is not for documents
         raise NotAPaper(f"{name}: encoding {encoding!r} is not one of text") from None
     if "\ufffd" in text:
         warnings.append(f"bytes that are not {encoding} were replaced")
@@ -118,42 +135,93 @@ def _transcoded(data: bytes, encoding: str, name: str, warnings: list[str]) -> b
 def _without_doctype(data: bytes, warnings: list[str]) -> bytes:
     """Drops the DOCTYPE, whose entities nothing here may expand, after giving names their characters."""
     declared: dict[bytes, bytes] = {}
-    at = data.find(b"<!DOCTYPE")
-    doctype = _DOCTYPE.match(data, at) if at >= 0 else None
-    if doctype:
-        if doctype[1]:
-            declared = {m[1]: m[2] or m[3] or b"" for m in _DECLARED.finditer(doctype[1])}
-        data = data[: doctype.start()] + data[doctype.end() :]
-    if b"&" not in data:
-        return data
+    start = data.find(b"<!DOCTYPE")
+    end = _doctype_end(data, start) if start >= 0 else -1
+    if end >= 0:
+        declared = {m[1]: m[2] or m[3] or b"" for m in _DECLARED.finditer(data[start:end])}
+        data = data[:start] + data[end:]
+    return _with_characters(data, declared, warnings) if _NAMED.search(data) else data
+
+
+def _doctype_end(data: bytes, start: int) -> int:
+    """Where the DOCTYPE that begins at ``start`` ends; -1 when that cannot be told."""
+    at, depth = start + len(b"<!DOCTYPE"), 0  # depth: 1 in the internal subset, 2 in a declaration there
+    while found := _DOCTYPE_STEP.search(data, at):
+        at, step = found.end(), found[0]
+        if step in (b"<!--", b"<?"):
+            closing = b"-->" if step == b"<!--" else b"?>"
+            closed = data.find(closing, at)
+            if not depth or closed < 0:
+                return -1
+            at = closed + len(closing)
+        elif step == b"<!" and depth == 1:
+            depth = 2
+        elif step == b">":
+            if not depth:
+                return at
+            depth = 1
+        elif step == b"[":
+            if depth:
+                return -1
+            depth = 1
+        elif step == b"]":
+            if depth != 1:
+                return -1
+            depth = 0
+    return -1
+
+
+def _with_characters(data: bytes, declared: dict[bytes, bytes], warnings: list[str]) -> bytes:
+    """Replaces named entities: the paper's own short ones, those of the ISO sets; others are dropped."""
     unknown: set[str] = set()
-
-    def replaced(match: re.Match[bytes]) -> bytes:
-        name: bytes | None = match[1]
-        if name is None or name in _PREDEFINED:
-            return match[0]
-        own = declared.get(name)
-        if own is not None and len(own) <= _SHORT:
-            return own
-        key = name.decode()
-        characters = ISO_ENTITIES.get(key) or html.entities.html5.get(key + ";")
-        if characters is None:
-            unknown.add(key)
-            return b""
-        return "".join(f"&#{ord(character)};" for character in characters).encode()
-
-    data = _ENTITY.sub(replaced, data)
+    parts: list[bytes] = []
+    at = 0
+    while found := _ENTITY.search(data, at):
+        name: bytes | None = found[1]
+        if name is None:
+            closed = data.find(_ENDS[found[0]], found.end())
+            stop = closed if closed >= 0 else len(data)
+            parts.append(data[at:stop])
+            at = stop
+            continue
+        parts.append(data[at : found.start()])
+        parts.append(found[0] if name in _PREDEFINED else _characters(name, declared, unknown))
+        at = found.end()
+    parts.append(data[at:])
     if unknown:
         some = ", ".join(sorted(unknown)[:5])
         warnings.append(f"undefined entities dropped: {some}")
-    return data
+    return b"".join(parts)
 
 
-def _parse(data: bytes, name: str, limits: Limits, warnings: list[str]) -> etree._Element:
+def _characters(name: bytes, declared: dict[bytes, bytes], unknown: set[str]) -> bytes:
+    own = declared.get(name)
+    if own is not None and len(own) <= _SHORT:
+        return own
+    characters = ISO_ENTITIES.get(name.decode()) or html.entities.html5.get(name.decode() + ";")
+    if characters is None:
+        unknown.add(name.decode())
+        return b""
+    return "".join(f"&#{ord(character)};" for character in characters).encode()
+
+
+def _source(data: bytes, root: etree._Element, article: etree._Element, *, broken: bool) -> bytes:
+    """The bytes that say in UTF-8 what the tree says: those that were read, or the tree written out."""
+    encoding = root.getroottree().docinfo.encoding or "utf-8"
+    if not broken and root is article and (encoding.lower() in _UTF8 or data.isascii()):
+        return data
+    return etree.tostring(article, encoding="utf-8", with_tail=False)
+
+
+def _parse(data: bytes, name: str, limits: Limits, warnings: list[str]) -> tuple[etree._Element, bool]:
+    shorter = trimmed(data) if limits.depth >= _DEEPEST else None
+    if shorter is not None and (root := _attempt(shorter, recover=False)[0]) is not None and _local(root) == "article":
+        return root, False
     root, errors = _attempt(data, recover=False)
+    broken = root is None
     if root is None:
         first = errors or "no element"
-        root, _ = _attempt(data, recover=True)
+        root, _ = _attempt(_without_forbidden(data), recover=True)
         if any(word in first for word in _RECOVERABLE_LIMITS):
             raise TooLarge(f"{name}: {first}")
         if root is None:
@@ -161,7 +229,21 @@ def _parse(data: bytes, name: str, limits: Limits, warnings: list[str]) -> etree
         warnings.append(f"not well-formed, read as far as possible: {first}")
     if root.getroottree().docinfo.internalDTD is not None:
         raise NotAPaper(f"{name}: a DOCTYPE that cannot be delimited")
-    return root
+    return root, broken
+
+
+def _without_forbidden(data: bytes) -> bytes:
+    """Broken XML as UTF-8 in which characters that no XML may hold, written out or as references, are U+FFFD."""
+    declared = _ENCODING.match(data[:300])
+    encoding = declared[1].decode() if declared else "utf-8"
+    text = _DECLARATION.sub("", data.decode(encoding, errors="replace"), count=1)
+    return _CHARACTER.sub(_allowed, _FORBIDDEN.sub("\ufffd", text)).encode()
+
+
+def _allowed(reference: re.Match[str]) -> str:
+    decimal, hexadecimal = reference.groups()
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    return "\ufffd" if code > 0x10FFFF or _FORBIDDEN.match(chr(code)) else reference[0]
 
 
 def _attempt(data: bytes, *, recover: bool) -> tuple[etree._Element | None, str]:
@@ -177,28 +259,33 @@ def _attempt(data: bytes, *, recover: bool) -> tuple[etree._Element | None, str]
 
 def _article(root: etree._Element, name: str) -> etree._Element:
     """The one article in the document, which may be wrapped in something else."""
-    kind = etree.QName(root).localname
+    kind = _local(root)
     articles = [root] if kind == "article" else [] if kind in _OTHERS else list(root.iter("{*}article"))
-    papers = [item for item in articles if any(etree.QName(child).localname in _PARTS for child in item)]
+    papers = [item for item in articles if any(_local(child) in _PARTS for child in item)]
     if len(papers) == 1:
-        return _plainly_named(papers[0])
+        return papers[0]
     if len(papers) > 1:
         raise NotAPaper(f"{name}: holds {len(papers)} articles: split it into one each")
     if articles:
         raise NotAPaper(f"{name}: <article> has neither <front> nor <back>")
-    raise NotAPaper(f"{name}: root element is <{kind}>, not <article>")
+    raise NotAPaper(f"{name}: root element is <{kind[:80]}>, not <article>")
 
 
 def _plainly_named(article: etree._Element) -> etree._Element:
     """The article with its elements out of their namespace; MathML and the like keep theirs."""
-    spaces = {etree.QName(item).namespace for item in (article, *article)}
-    for space in spaces - {None}:
+    spaces = {item.tag.rpartition("}")[0][1:] for item in (article, *article)}
+    for space in spaces - {""}:
         for element in article.iter(f"{{{space}}}*"):
-            element.tag = etree.QName(element).localname
+            element.tag = _local(element)
     return article
+
+
+def _local(element: etree._Element) -> str:
+    """An element's name without its namespace; recovered ones may have no proper name."""
+    return element.tag.rpartition("}")[2]
 
 
 def _check_depth(article: etree._Element, name: str, limits: Limits) -> None:
     """libxml2 has refused what is deeper than 256."""
-    if limits.depth < 256 and article.xpath("boolean(.//*[count(ancestor::*) >= $depth])", depth=limits.depth):
+    if limits.depth < _DEEPEST and article.xpath("boolean(.//*[count(ancestor::*) >= $depth])", depth=limits.depth):
         raise TooLarge(f"{name}: elements nested deeper than {limits.depth}")

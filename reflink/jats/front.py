@@ -1,107 +1,279 @@
-"""The article's own description: identifiers, title, authors, journal, date, pages, abstract."""
+"""The article's own description: identifiers, title, authors, journal, date, pages, abstract, relations.
+
+Each part is read in one pass over its children; nothing of the tree is changed.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any, Final
 
 from lxml import etree
 
 from reflink.entities import Ids
-from reflink.identifiers import NORMALISERS
-from reflink.jats.citation import ID_TYPES, YEAR
+from reflink.identifiers import NO_IDS, NORMALISERS, normalise_arxiv, normalise_doi
+from reflink.jats.contributors import contributors
+from reflink.jats.links import ID_TYPES
 from reflink.jats.rawtext import text_of
+from reflink.jats.related import related
 
+#: A year of publication as written, alone or with what surrounds it.
+YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
-_SURNAMES: Final = (
-    "name/surname", "name-alternatives/name/surname", "name-alternatives/string-name/surname", "string-name/surname",
+#: Which ``pub-id-type`` is the publisher's own id, best first. In "other" SciELO counts the articles of an issue.
+_OWN_IDS: Final = ("publisher-id", "manuscript", "publisher-manuscript", "pii", "sici", "art-access-id", "other")
+_COUNT: Final = re.compile(r"\d{1,6}")
+#: Elements whose first one with text is taken as it is.
+_PLAIN: Final = frozenset(("volume", "issue", "fpage", "lpage", "elocation-id", "page-range"))
+_PAGE_BREAK: Final = re.compile(r"\s*(?:[–—,;+]|(?<=[\divxlcIVXLC])[-‐‑])\s*")  # the hyphen of "S-3" is none
+#: Dates of a manuscript, of its processing or of another article: not of this publication.
+_UNPUBLISHED: Final = frozenset(
+    ("nihms-submitted", "received", "rev-recd", "rev-request", "accepted", "submitted", "preprint", "hwp-received",
+     "hwp-created", "retracted", "corrected")
 )  # fmt: skip
+#: In a title: what belongs to the notes below it.
+_NOTES: Final = ("fn", "author-notes", "fn-group")
+_NOTE_LINKS: Final = frozenset((None, "fn", "author-notes", "table-fn", "aff", "corresp"))
+_WORD: Final = re.compile(r"[^\W\d_]{4}")
+_STARS: Final = frozenset("*∗⁎")
+_DAGGERS: Final = frozenset("†‡§¶")
+_MARKS: Final = " ," + "".join((*_STARS, *_DAGGERS))
+_ENDED: Final = (".", "?", "!", ":", ";", ",", "-", "–", "—", "…")
+_OPENING: Final = (":", "-", "–", "—", "(", "[")
+_ISSN: Final = re.compile(r"(?<!\d)(\d{4})\s?[-‐‑–—−]?\s?(\d{3}[\dXx])(?![\dA-Za-z])")
+_ABBREVIATIONS: Final = frozenset(("nlm-ta", "iso-abbrev"))
 
 
 def front(article: etree._Element) -> dict[str, Any]:
     """Fields of `reflink.entities.Paper` by name; those that are missing are absent."""
-    found: dict[str, Any] = {
-        "article_type": article.get("article-type"),
-        "language": (article.get(_LANG) or "").lower() or None,
-    }
-    meta = article.find("front/article-meta")
-    if meta is not None:
-        found["ids"] = _ids(meta)
-        found["title"] = _title(meta)
-        found["authors"] = _authors(meta)
-        found["year"] = _year(meta)
-        found["volume"] = _text(meta, "volume")
-        found["issue"] = _text(meta, "issue")
-        found["fpage"] = _text(meta, "fpage") or _text(meta, "elocation-id")
-        found["abstract"] = _abstract(meta)
-    found["venue"] = _venue(article)
-    return {name: value for name, value in found.items() if value not in (None, ())}
+    language = (article.get(_LANG) or "").strip().lower() or None
+    kind = article.get("article-type")
+    found: dict[str, Any] = {"article_type": kind, "language": language}
+    head = next(article.iterchildren("front"), None)
+    if head is None:
+        return {name: value for name, value in found.items() if value}
+    for part in head:
+        if part.tag == "article-meta":
+            _read_meta(part, language, found)
+        elif part.tag == "journal-meta":
+            _read_journal(part, found)
+    titles = {(found.get("title") or "").casefold(): "", "": ""}
+    for text in (*found.get("translated_titles", ()), *_titles_of_translations(article)):
+        titles.setdefault(text.casefold(), text)
+    found["translated_titles"] = tuple(filter(None, titles.values()))
+    found["related"] = related(article, head, kind, found.get("ids", NO_IDS))
+    return {name: value for name, value in found.items() if value}
 
 
 def publisher_id(article: etree._Element) -> str | None:
     """The publisher's own id of the article, for want of a better one."""
-    for item in article.iterfind("front/article-meta/article-id"):
-        if item.get("pub-id-type") == "publisher-id" and (text := text_of(item)):
-            return text
-    return None
+    meta = article.find("front/article-meta")
+    return _publisher_id(list(meta.iterchildren("article-id"))) if meta is not None else None
 
 
-def _text(meta: etree._Element, path: str) -> str | None:
-    item = meta.find(path)
-    return text_of(item) or None if item is not None else None
+def _read_meta(meta: etree._Element, language: str | None, found: dict[str, Any]) -> None:
+    plain: dict[str, str] = {}
+    ids: list[etree._Element] = []
+    people: list[etree._Element] = []
+    abstracts: list[etree._Element] = []
+    years: list[int] = []
+    other_years: list[int] = []
+    for item in meta:
+        tag = item.tag
+        if tag in _PLAIN:
+            if tag not in plain and (text := text_of(item)):
+                plain[tag] = text
+        elif tag == "article-id":
+            ids.append(item)
+        elif tag == "contrib-group" or tag == "contrib":
+            people.append(item)
+        elif tag == "pub-date":
+            if year := _year(item):
+                kinds = (item.get("pub-type") or "").lower(), (item.get("date-type") or "").lower()
+                (years if _UNPUBLISHED.isdisjoint(kinds) else other_years).append(year)
+        elif tag == "abstract":
+            abstracts.append(item)
+        elif tag == "title-group" and "title" not in found:
+            _read_titles(item, found)
+    number = plain.get("elocation-id", "")
+    known = _ids(ids, number)
+    if number.startswith("10.") or number[:6].lower() == "arxiv:":
+        number = ""  # an identifier, no article's number
+    pages = _PAGE_BREAK.split(plain.get("page-range", ""))
+    found["ids"] = known
+    found["publisher_id"] = _publisher_id(ids)
+    found["authors"], found["given_names"], found["collectives"] = contributors(people, language)
+    found["year"] = min(years or other_years, default=None)
+    found["volume"], found["issue"] = plain.get("volume"), plain.get("issue")
+    found["fpage"] = plain.get("fpage") or number or pages[0]
+    found["lpage"] = plain.get("lpage") or (pages[-1] if len(pages) > 1 else None)
+    found["abstract"] = _abstract(abstracts)
 
 
-def _title(meta: etree._Element) -> str | None:
-    title = meta.find("title-group/article-title")
-    if title is None:
-        return None
-    etree.strip_elements(title, "xref", "fn", with_tail=False)  # footnote marks
-    return text_of(title) or None
-
-
-def _ids(meta: etree._Element) -> Ids:
+def _ids(items: list[etree._Element], number: str) -> Ids:
+    """The article's identifiers. A DOI of one version of it gives way to the DOI of all of them."""
     ids: dict[str, str] = {}
-    for item in meta.iterfind("article-id"):
-        kind = ID_TYPES.get((item.get("pub-id-type") or "").lower())
-        if kind and kind not in ids and (value := NORMALISERS[kind](text_of(item))):
-            ids[kind] = value
-    return Ids(**ids)
+    spare: str | None = None
+    for item in items:
+        declared = (item.get("pub-id-type") or "").lower()
+        kind = ID_TYPES.get(declared)
+        if kind is None:
+            if spare is None and declared in ("", "other", "publisher-id") and (text := text_of(item)).startswith("10."):
+                spare = normalise_doi(text)
+        elif kind not in ids and (value := NORMALISERS[kind](text_of(item))):
+            if kind == "doi" and item.get("specific-use") == "version":
+                spare = spare or value
+            else:
+                ids[kind] = value
+    if "doi" not in ids and (doi := spare or (normalise_doi(number) if number.startswith("10.") else None)):
+        ids["doi"] = doi
+    if "arxiv" not in ids:
+        preprint = number if number[:6].lower() == "arxiv:" else ids.get("doi", "")
+        if (preprint is number or preprint.startswith("10.48550/")) and (arxiv := normalise_arxiv(preprint)):
+            ids["arxiv"] = arxiv
+    return Ids(**ids) if ids else NO_IDS
 
 
-def _authors(meta: etree._Element) -> tuple[str, ...]:
-    """Last names, and names of groups, in order."""
-    names: list[str] = []
-    for contrib in meta.iterfind("contrib-group/contrib"):
-        if contrib.get("contrib-type", "author") != "author":
-            continue
-        surname = next((found for path in _SURNAMES if (found := contrib.find(path)) is not None), None)
-        if surname is not None:
-            names.append(text_of(surname))
-        elif (group := contrib.find(".//collab")) is not None:
-            etree.strip_elements(group, "contrib-group", "xref", "fn", with_tail=False)  # its members
-            names.append(text_of(group))
-    return tuple(filter(None, names))
+def _publisher_id(items: list[etree._Element]) -> str | None:
+    best: tuple[int, str] | None = None
+    for item in items:
+        declared = (item.get("pub-id-type") or "other").lower()
+        if declared in _OWN_IDS and (best is None or _OWN_IDS.index(declared) < best[0]):
+            text, rank = text_of(item), _OWN_IDS.index(declared)
+            if not text or item.get("specific-use") == "previous-pid" or (rank and text.startswith("10.")):
+                continue
+            if rank < _OWN_IDS.index("art-access-id") or not _COUNT.fullmatch(text):
+                best = rank, text
+    return best[1] if best else None
 
 
-def _venue(article: etree._Element) -> str | None:
-    journal = article.find("front/journal-meta")
-    if journal is None:
+def _read_titles(group: etree._Element, found: dict[str, Any]) -> None:
+    """Title and subtitle as one line, "Title: subtitle", as citations have them; the same of translations."""
+    titles: list[str] = []
+    subtitles: list[str] = []
+    translated: list[list[str]] = []
+    for item in group:
+        tag = item.tag
+        if tag == "article-title":
+            titles.append(_title(item))
+        elif tag == "subtitle":
+            subtitles.append(_title(item))
+        elif tag == "trans-title":
+            translated.append([_title(item)])
+        elif tag == "trans-subtitle" and translated:
+            translated[-1].append(_title(item))
+        elif tag == "trans-title-group":
+            translated.append([_title(part) for part in item if part.tag in ("trans-title", "trans-subtitle")])
+    own = [title for title in titles if title]
+    found["title"] = _joined([*own[:1], *subtitles]) or None
+    found["translated_titles"] = (*own[1:], *map(_joined, translated))
+
+
+def _joined(titles: list[str]) -> str:
+    whole = ""
+    for title in filter(None, titles):
+        if not whole:
+            whole = title
+        elif whole.endswith(_ENDED) or title.startswith(_OPENING):
+            whole += (" " if title[0] != ":" else "") + title
+        else:
+            whole += ": " + title
+    return whole
+
+
+def _title(item: etree._Element) -> str:
+    """The text without the marks and texts of notes."""
+    if len(item) and next(item.iter("xref", *_NOTES), None) is not None:
+        item = deepcopy(item)
+        for link in list(item.iter("xref")):
+            if link.get("ref-type") not in _NOTE_LINKS and _WORD.search("".join(map(str, link.itertext()))):
+                link.tag = "italic"  # words of the title that happen to be a link
+        etree.strip_elements(item, "xref", *_NOTES, with_tail=False)
+    text = text_of(item)
+    return text if text[-1:].isalnum() else _unmarked(text)
+
+
+def _unmarked(text: str) -> str:
+    """A star or dagger at the end is the mark of a note; the star of "A*" is part of the name."""
+    bare = text.rstrip(_MARKS)
+    marks = text[len(bare) :]
+    if not _DAGGERS.isdisjoint(marks):
+        return bare
+    noted = marks[:1] == " " or not bare[-1:].isalnum() or (bare[-3:].isalnum() and len(bare) > 2)
+    return bare if noted and not _STARS.isdisjoint(marks) else text
+
+
+def _titles_of_translations(article: etree._Element) -> Iterator[str]:
+    for part in article.iterchildren("sub-article"):
+        if part.get("article-type") == "translation":
+            group = part.find("front-stub/title-group")
+            if group is not None:
+                found: dict[str, Any] = {}
+                _read_titles(group, found)
+                yield found["title"] or ""
+
+
+def _read_journal(journal: etree._Element, found: dict[str, Any]) -> None:
+    titles: list[str] = []
+    abbreviations: list[str] = []
+    stated: list[str] = []  # abbreviations by their element: the better name for want of a title
+    codes: list[str] = []
+    issns: list[str] = []
+    publisher: str | None = None
+    for outer in journal:
+        for item in outer if outer.tag == "journal-title-group" else (outer,):
+            tag = item.tag
+            if tag == "journal-title":
+                titles.append(text_of(item))
+            elif tag == "journal-id":
+                kind = (item.get("journal-id-type") or "").lower()
+                if kind == "issn":
+                    issns.append(text_of(item))
+                elif kind in _ABBREVIATIONS:
+                    abbreviations.append(text_of(item))
+                else:
+                    codes.append(text_of(item))
+            elif tag == "abbrev-journal-title":
+                text = text_of(item)
+                abbreviations.append(text)
+                stated.append(text)
+            elif tag == "issn" or tag == "issn-l":
+                issns.append(text_of(item))
+            elif tag == "publisher" and publisher is None:
+                publisher = next((text for name in item.iterchildren("publisher-name") if (text := text_of(name))), None)
+    found["venue"] = next(filter(None, (*titles, *stated, *abbreviations, *codes)), None)
+    found["venue_abbreviations"] = tuple(filter(None, dict.fromkeys(abbreviations)))
+    found["issns"] = tuple(dict.fromkeys(issn for text in issns if (issn := _issn(text))))
+    found["publisher"] = publisher
+
+
+@lru_cache(maxsize=4096)
+def _issn(text: str) -> str | None:
+    """``NNNN-NNNX``, or None where the check digit is wrong."""
+    found = _ISSN.search(text)
+    digits = (found[1] + found[2]).upper() if found else ""
+    if not digits.isascii() or not digits.strip("0"):
         return None
-    paths = ("journal-title-group/journal-title", "journal-title", "journal-title-group/abbrev-journal-title",
-             "abbrev-journal-title", "journal-id")  # fmt: skip
-    return next((text for path in paths if (text := _text(journal, path))), None)
+    total = sum(weight * (10 if digit == "X" else int(digit)) for weight, digit in zip(range(8, 0, -1), digits, strict=True))
+    return f"{digits[:4]}-{digits[4:]}" if total % 11 == 0 else None
 
 
-def _year(meta: etree._Element) -> int | None:
-    """The earliest year of publication that the article states."""
-    years = [
-        int(found[1])
-        for date in meta.iterfind("pub-date")
-        if (text := date.findtext("year") or date.get("iso-8601-date") or "") and (found := YEAR.search(text))
-    ]
-    return min(years, default=None)
+def _year(date: etree._Element) -> int | None:
+    """The year of one date; `_read_meta` takes the earliest date of publication that the article states."""
+    text = ""
+    for item in date:
+        if item.tag == "year":
+            text = text_of(item)
+            break
+        if item.tag == "string-date":
+            text = text_of(item)
+    match = YEAR.search(text or date.get("iso-8601-date") or "")
+    return int(match[1]) if match else None
 
 
-def _abstract(meta: etree._Element) -> str | None:
-    abstracts = list(meta.iterfind("abstract"))
+def _abstract(abstracts: list[etree._Element]) -> str | None:
     plain = [item for item in abstracts if item.get("abstract-type") is None] or abstracts
     return text_of(plain[0]) or None if plain else None

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from reflink import identifiers, workids
 from reflink.entities import Ids
-from reflink.identifiers import extract, normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid, strip
+from reflink.identifiers import extract, normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid
+from reflink.stripping import REMOVED, separate, strip
 from reflink.workids import work_id
 
 SICI = "10.1002/(sici)1097-0134(19990101)34:1<1::aid-prot1>3.0.co;2-#"
@@ -60,6 +61,7 @@ def test_doi(text: str, doi: str | None) -> None:
         ("https://pubmed.ncbi.nlm.nih.gov/19693083/", "19693083"),
         ("www.ncbi.nlm.nih.gov/pubmed/16402109?dopt=Abstract", "16402109"),
         ("123456789", None), ("0", None), ("", None), ("PMC123456", None), ("٣٣٣", None), ("volume 12", None),
+        ("PubMed:1\u0661", None), ("pmid3\u0661", None),
     ],
 )  # fmt: skip
 def test_pmid(text: str, pmid: str | None) -> None:
@@ -118,7 +120,7 @@ def test_strip_leaves_words_alone() -> None:
 
 
 def test_strip_takes_the_label_of_what_was_removed() -> None:
-    assert strip(f"Lancet 356 (doi: {identifiers.REMOVED}) 1083 PubMed: {identifiers.REMOVED}.") == "Lancet 356 1083."
+    assert strip(f"Lancet 356 (doi: {REMOVED}) 1083 PubMed: {REMOVED}.") == "Lancet 356 1083."
 
 
 def test_work_id_prefers_doi_then_pmid_then_pmcid_then_arxiv() -> None:
@@ -176,6 +178,77 @@ def test_what_is_found_is_normal(text: str) -> None:
     found = extract(text)
     for kind, value in found:
         assert value is None or identifiers.NORMALISERS[kind](value) == value
+
+
+_GLUED = (
+    "a B 1 . - _ ( ) [ ] { } / < > <1:: 1> 3.0.CO;2- # & &lt; &gt; &amp; % %25 %2F %3C %3E %23 %20 %C3%A9 %FF ; , : epub "
+    "Epub .epub PMID pubmed pmc1 (pmid [pubmed http: https: www. doi: .available ,accessed | é \u0661 ſ ~ = \x01 \x00"
+).split(" ")
+#: Texts that are nearly a DOI, with what publishers' software glues to one.
+DOI_LIKE = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(("10.1000/", "10.1000%2F", "doi:10.1000/", "10. 1000/ ", "10.1000.10/", "https://doi.org/10.1000/")),
+    st.lists(st.sampled_from((*_GLUED, "pub med")), max_size=10).map("".join),
+    st.sampled_from(("", " ", ".", ". 2004", " epub", " 10.1000/b", "\n")),
+)
+_PATTERNS = (identifiers._PLAIN_DOI, r"10\.\d{4,9}/[a-z\d._()-]{1,20}")
+NEARLY_PLAIN = st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern in _PATTERNS))
+
+
+def tight(text: str) -> str:
+    """As the text of a citation comes: white space collapsed, none before punctuation."""
+    text = " ".join(text.split())
+    for mark in ",.;:)]":
+        text = text.replace(f" {mark}", mark)
+    return text
+
+
+@given(DOI_LIKE)
+@example("10.1000/.epubhttp:")
+@example("10.1000/.epub&")
+@example("10.1000/-epubepub")
+@example("10.1000%2F.epubPMID")
+@example("10.1000/<::1>")
+def test_a_doi_is_normalised_to_itself(text: str) -> None:
+    for doi in (extract(text).doi, normalise_doi(text)):
+        assert doi is None or (normalise_doi(doi) == doi and extract(doi).doi == doi)
+
+
+@given(st.one_of(DOI_LIKE, NEARLY_PLAIN))
+@example("10.1000/" + "x" * (identifiers.MAX_DOI - 8))
+@example("10.1000/" + "x" * (identifiers.MAX_DOI - 7))
+def test_the_quick_path_of_dois_is_the_slow_one(text: str) -> None:
+    found = identifiers._first_doi(text)
+    assert normalise_doi(text) == (found[2] if found else None)
+
+
+@given(st.one_of(TEXTS, DOI_LIKE))
+@example("(10.1000/a) b")
+@example("doi: \x01")
+@example("A. doi:\x01.")
+@example("PubMed \x01 \x01")
+@example("(\x01")
+@example("A (doi \x01")
+@example("A , \x01")
+@example("\x01 10.1000/a \x01")
+def test_separate_is_extract_and_strip(text: str) -> None:
+    for one in (tight(text), tight(text.replace(REMOVED, ""))):
+        found, rest = separate(one)
+        assert found == {kind: value for kind, value in extract(one) if value}
+        assert rest == strip(one)
+        if not identifiers.promising(one):
+            assert separate(one, plain=True) == ({}, rest)
+
+
+WORDS = st.sampled_from(
+    ("A", "b.", "doi", "doi:", "PubMed", "PMID:", "(", ")", "[", ",", ".", ";", "-", REMOVED, REMOVED, "é" * 50)
+)
+
+
+@given(st.lists(WORDS, max_size=12))
+def test_marks_are_removed_alike_with_and_without_a_look_for_identifiers(words: list[str]) -> None:
+    for text in (tight(" ".join(words)), tight("".join(words))):
+        assert separate(text, plain=True) == separate(text) == ({}, strip(text))
 
 
 @given(TEXTS)

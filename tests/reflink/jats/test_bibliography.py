@@ -87,6 +87,46 @@ def test_citations_outside_any_ref_count_but_how_to_cite_does_not() -> None:
     assert [(ref.id, ref.raw_text) for ref in found.references] == [("doi:10.1000/own#n1.1", "Nature 7")]
 
 
+def test_references_of_several_sub_articles() -> None:
+    """In document order; how to cite a sub-article is none of its references, a citation in its text is."""
+    sub = (
+        '<sub-article><front-stub><p><mixed-citation>Own</mixed-citation></p></front-stub><body><p><citation id="t">Text {0}'
+        '</citation></p></body><back><ref-list><ref id="b{0}"><label>{0}</label><citation>Sub {0}</citation></ref>'
+        "</ref-list></back></sub-article>"
+    )
+    data = article("<ref id='a'><citation>Main</citation></ref>").decode()
+    refs = parse(data.replace("</article>", sub.format(1) + sub.format(2) + "</article>").encode()).references
+    assert [ref.raw_text for ref in refs] == ["Main", "Text 1", "Sub 1", "Text 2", "Sub 2"]
+    assert [ref.id.partition("#")[2] for ref in refs] == ["a.1", "2.1", "b1.1", "4.1", "b2.1"]
+    assert [ref.label for ref in refs] == [None, None, "1", None, "2"]
+    assert {ref.citing for ref in refs} == {"doi:10.1000/own"}
+
+
+def test_merging_keeps_each_field_of_the_better_tagged_description() -> None:
+    tagged = (
+        '<person-group person-group-type="author"><name><surname>Wang</surname><given-names>X</given-names></name>'
+        '</person-group><person-group person-group-type="editor"><name><surname>Ed</surname></name></person-group>'
+        "<article-title>Direct survey of the sunflower</article-title><year>2004</year><lpage>9</lpage>"
+        "<publisher-name>Sons</publisher-name>"
+    )
+    (ref,) = references(
+        f"<ref><element-citation>{tagged}</element-citation><mixed-citation><string-name>Wang X</string-name>. "
+        "Direct survey of the sunflower. <trans-title>Sol</trans-title> 2004. PMID: 7.</mixed-citation></ref>"
+    )
+    assert ref.raw_text == "Wang X. Direct survey of the sunflower. Sol 2004. PMID: 7."
+    assert (ref.last_names, ref.given_names, ref.editors) == (("Wang",), ("X",), ("Ed",))
+    assert (ref.translated_title, ref.last_page, ref.publisher, ref.ids_weak.pmid) == ("Sol", "9", "Sons", "7")
+
+
+def test_given_names_stay_with_their_own_last_names() -> None:
+    people = "".join(f"<name><surname>{last}</surname><given-names>X</given-names></name>" for last in ("Wang", "Li"))
+    (ref,) = references(
+        f"<ref><element-citation>{WANG}</element-citation>"
+        f"<mixed-citation>{people} Direct survey of the sunflower</mixed-citation></ref>"
+    )
+    assert (ref.last_names, ref.given_names) == (("Wang",), ())
+
+
 @pytest.mark.parametrize(
     ("ids", "keys"),
     [

@@ -33,11 +33,13 @@ def test_element_citation() -> None:
         "kind": "journal",
         "title": "Disease, Helicobacter pylori, and genes",
         "last_names": ["Gillen", "McColl"],
+        "given_names": ["D", "KE"],
         "venue": "Clin Gastroenterol",
         "year": 2005,
         "volume": "3",
         "issue": "2",
         "first_page": "1180",
+        "last_page": "1186",
         "ids": {"pmid": "16361041", "doi": "10.1000/abc"},
     }
 
@@ -53,7 +55,7 @@ def test_mixed_citation_reads_as_printed() -> None:
     )
     assert ref.raw_text == "Flegal KM, Ogden CL Obesity among adults. JAMA 2010; 303(4): 235–241 20071471"
     assert ref.raw_noid == "Flegal KM, Ogden CL Obesity among adults. JAMA 2010; 303(4): 235–241"
-    assert ref.last_names == ("Flegal", "Ogden")
+    assert (ref.last_names, ref.given_names) == (("Flegal", "Ogden"), ("KM", "CL"))
     assert (ref.title, ref.venue, ref.year, ref.volume, ref.issue) == ("Obesity among adults", "JAMA", 2010, "303", "4")
 
 
@@ -107,31 +109,49 @@ def test_a_formula_is_read_once() -> None:
     assert ref.title == ref.raw_text == "Velocity at V2 max"
 
 
-def test_authors_before_editors() -> None:
-    editors = '<person-group person-group-type="editor"><name><surname>Ed</surname></name></person-group>'
-    author = '<person-group person-group-type="author"><name><surname>Au</surname></name></person-group>'
-    assert cited(author + editors).last_names == ("Au",)
-    assert cited(editors).last_names == ("Ed",)
-    assert cited(editors + "<name><surname>Au</surname></name>").last_names == ("Au",)
+def test_collectives() -> None:
+    ref = cited("<collab>World Health\n Organization</collab><name><surname>A</surname></name><collab>UN</collab>")
+    assert (ref.collab, ref.collectives, ref.last_names) == (
+        "World Health Organization",
+        ("World Health Organization", "UN"),
+        ("A",),
+    )
+
+
+def test_parts_of_books() -> None:
+    ref = cited(
+        "<chapter-title>A chapter</chapter-title><source>A book</source><trans-title>Un libro</trans-title>"
+        "<publisher-loc>Paris</publisher-loc><publisher-name>P. &amp; Sons</publisher-name>"
+    )
+    assert (ref.chapter_title, ref.venue, ref.title) == ("A chapter", "A book", None)
+    assert (ref.translated_title, ref.publisher) == ("Un libro", "P. & Sons")
+    assert cited("<part-title>Part</part-title>").chapter_title == "Part"
+    assert cited("<part-title>Part</part-title><chapter-title>Chapter</chapter-title>").chapter_title == "Chapter"
+    assert cited("<data-title>Data</data-title><article-title>T</article-title>").title == "T"
 
 
 @pytest.mark.parametrize(
-    ("name", "last"),
-    [("Wang, X. Y.", "Wang"), ("Wang XY", "Wang"), ("de la Cruz J.", "de la Cruz"), ("Xiao Wang", "Wang"), ("WHO", "WHO")],
+    ("markup", "first", "last"),
+    [
+        ("<fpage>12</fpage><lpage>19</lpage>", "12", "19"),
+        ("<page-range>12–19</page-range>", "12", "19"),
+        ("<page-range>12 - 19, 30-31</page-range>", "12", "19"),
+        ("<page-range>12</page-range>", "12", None),
+        ("<page-range>–19</page-range>", None, "19"),
+        ("<page-range>12–19</page-range><fpage>11</fpage>", "11", "19"),
+        ("<elocation-id>e2072</elocation-id>", "e2072", None),
+        ("<elocation-id>e1</elocation-id><elocation-id>e2</elocation-id>", "e1", None),
+        ("<fpage>S7</fpage><elocation-id>e2072</elocation-id>", "S7", None),
+        ("<elocation-id>e2072</elocation-id><page-range>1-9</page-range>", "e2072", "9"),
+        ("<elocation-id>10.1000/a</elocation-id>", None, None),
+        ("<elocation-id>10.1000/a</elocation-id><elocation-id>e7</elocation-id>", "e7", None),
+        ("<elocation-id>10.12</elocation-id>", "10.12", None),
+        ("<fpage> </fpage><fpage>3</fpage><fpage>4</fpage>", "3", None),
+    ],
 )
-def test_names_in_one_string(name: str, last: str) -> None:
-    assert cited(f"<string-name>{name}</string-name>").last_names == (last,)
-
-
-def test_collab_chapter_and_pages() -> None:
-    ref = cited(
-        "<collab>World Health Organization</collab><chapter-title>A chapter</chapter-title><source>A book</source>"
-        "<page-range>12–19</page-range>"
-    )
-    assert (ref.collab, ref.chapter_title, ref.venue, ref.title) == ("World Health Organization", "A chapter", "A book", None)
-    assert ref.first_page == "12"
-    assert cited("<elocation-id>e2072</elocation-id>").first_page == "e2072"
-    assert cited("<fpage>S7</fpage><elocation-id>e2072</elocation-id>").first_page == "S7"
+def test_pages(markup: str, first: str | None, last: str | None) -> None:
+    ref = cited(markup)
+    assert (ref.first_page, ref.last_page) == (first, last)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +160,7 @@ def test_collab_chapter_and_pages() -> None:
         ("<year>2010a</year>", 2010), ("<year>1988–1993</year>", 1988), ("<year>in press</year>", None),
         ("<date-in-citation><year>2018</year></date-in-citation>", None),
         ("<date-in-citation><year>2018</year></date-in-citation><year>2013</year>", 2013), ("<year>20100</year>", None),
+        ("<year>1499</year><year>2100</year><year>19<italic>98</italic></year>", 1998), ("<year>٢٠٠٤</year>", None),
     ],
 )  # fmt: skip
 def test_year(markup: str, year: int | None) -> None:
@@ -184,15 +205,57 @@ def test_text_repeating_a_tagged_identifier_adds_nothing() -> None:
     assert (ref.ids, ref.ids_weak) == (Ids(doi="10.1000/a"), Ids())
 
 
+XLINK = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+
+
 def test_a_title_in_a_link_stays() -> None:
     ref = cited(
-        '<article-title><ext-link xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="www.ncbi.nlm.nih.gov/pubmed/16402109">'
+        f'<article-title><ext-link {XLINK} xlink:href="www.ncbi.nlm.nih.gov/pubmed/16402109">'
         "Dual role</ext-link></article-title><uri>https://example.org/a</uri> Reference"
     )
     assert (ref.title, ref.ids.pmid, ref.raw_noid) == ("Dual role", "16402109", "Dual role Reference")
 
 
+def test_a_link_that_stays_and_one_that_goes() -> None:
+    link = f'<ext-link {XLINK} ext-link-type="uri" xlink:href="https://doi.org/10.1000/a">{{}}</ext-link>'
+    kept = cited(f"A, {link.format('the report')}, 2004", "mixed-citation")
+    assert (kept.raw_text, kept.raw_noid, kept.ids.doi) == ("A, the report, 2004", None, "10.1000/a")
+    for text in ("CrossRef", "[Full Text]", "https://doi.org/10.1000/a", "doi:10.1000/A"):
+        gone = cited(f"A, {link.format(text)} 2004", "mixed-citation")
+        assert (gone.raw_text, gone.raw_noid, gone.ids.doi) == (f"A, {text} 2004", "A, 2004", "10.1000/a")
+
+
+def test_an_identifier_in_the_text_of_a_link_that_stays() -> None:
+    ref = cited("A <uri>the report doi:10.1000/b, 2004</uri>", "mixed-citation")
+    assert (ref.ids.doi, ref.ids_weak, ref.raw_noid) == ("10.1000/b", Ids(), "A the report, 2004")
+
+
+def test_a_number_of_the_article_stays() -> None:
+    ref = cited("A 7: <elocation-id>e2072</elocation-id>. <elocation-id>10.1000/a</elocation-id>", "mixed-citation")
+    assert (ref.raw_text, ref.raw_noid, ref.first_page) == ("A 7: e2072. 10.1000/a", "A 7: e2072.", "e2072")
+
+
+def test_weak_identifiers_are_those_that_no_tag_says() -> None:
+    ref = cited('A. PMID: 7. doi:10.1000/b <pub-id pub-id-type="doi">10.1000/a</pub-id>', "mixed-citation")
+    assert (ref.ids, ref.ids_weak, ref.raw_noid) == (Ids(doi="10.1000/a"), Ids(pmid="7"), "A.")
+
+
+def test_identifiers_that_markup_or_references_spell() -> None:
+    for text in ("doi:10.10<italic>00</italic>/a", "doi:1&#48;.1000/a", "doi:10.<![CDATA[1000/]]>a", "10 .1000/a"):
+        assert cited(text, "mixed-citation").ids_weak == Ids(doi="10.1000/a")
+
+
+def test_the_kind_is_one_line() -> None:
+    (ref,) = references('<ref><citation publication-type=" a\n&amp;&#98; ">A</citation></ref>')
+    assert ref.kind == "a &b"
+
+
+def test_white_space_is_no_label_or_kind() -> None:
+    (ref,) = references('<ref><label>3</label><citation publication-type=" "><label> </label>A</citation></ref>')
+    assert (ref.label, ref.kind) == ("3", None)
+
+
 def test_endless_text_is_cut_and_read_in_reasonable_time() -> None:
     for noise in ("10.1000/" + ")" * 500_000, "PMC " * 50_000 + "12345 " * 50_000, "doi " * 100_000 + "x doi"):
         ref = cited(noise, "mixed-citation")
-        assert len(ref.raw_text) == MAX_TEXT
+        assert ref.raw_text == noise[:MAX_TEXT].rstrip()

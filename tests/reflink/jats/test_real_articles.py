@@ -149,15 +149,27 @@ def test_the_longest_bibliography() -> None:
     assert (len(refs), refs[-1].position) == (998, 998)
 
 
+@pytest.mark.parametrize(
+    ("name", "xml_id", "names", "editors"),
+    [
+        ("evinf__PMC3712263", "B30", ("Nguyen",), ("Cohen", "Burns")),
+        ("evinf__PMC3888904", "CIT0031", ("Posadzki",), ("Nikie",)),
+    ],
+)
+def test_editors(name: str, xml_id: str, names: tuple[str, ...], editors: tuple[str, ...]) -> None:
+    found = ref(name, xml_id)
+    assert (found.last_names, found.editors) == (names, editors)
+
+
 def test_agreement_with_another_extractor_on_every_tenth_article() -> None:
-    """The floor is what the brief asks for; `benchmarks/parsing.py` has the whole table."""
+    """`benchmarks/parsing.py` has the whole table; raw_noid differs where the other extractor leaves labels of identifiers."""
     by_file = yardstick(shared_data() / "references_dev.jsonl.gz")
     some = {name: by_file[name] for name in sorted(by_file)[::10]}
     pairs, missing = [], 0
     for _, matched, lacking, _, _ in compare(jats_folder(), some):
         pairs += matched
         missing += sum(bool(record.get("raw_text")) for record in lacking)
-    assert missing <= 0.005 * len(pairs)
+    assert missing <= 0.001 * len(pairs)
     for field in FIELDS:
         same = sum(their == our or not (their or our) for their, our in (values(*pair, field) for pair in pairs))
-        assert same >= 0.98 * len(pairs), field
+        assert same >= (0.989 if field == "raw_noid" else 0.995) * len(pairs), (field, same / len(pairs))

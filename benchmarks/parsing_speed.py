@@ -1,0 +1,131 @@
+"""Times reflink.jats beside a bare lxml parse of the same bytes and pubmed_parser, in one run on one core.
+
+    python -m benchmarks.parsing_speed --json parsing_speed.json
+
+Rounds alternate, and what is printed is the median of the rounds. pubmed_parser (pip install 'reflink-stream[bench]') reads the
+same articles from files with its article and its reference function; it is left out with a word when it is not installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import importlib.util
+import io
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+from lxml import etree
+
+from benchmarks.machine import describe
+from reflink import jats
+from tests.data import jats_folder
+
+
+def bare(articles: list[tuple[Path, bytes]]) -> int:
+    """lxml's tree of each article, with its defaults. Returns how many fail."""
+    failed = 0
+    for _, data in articles:
+        try:
+            etree.fromstring(data)
+        except etree.XMLSyntaxError:
+            failed += 1
+    return failed
+
+
+def ours(articles: list[tuple[Path, bytes]]) -> int:
+    for path, data in articles:
+        jats.parse(data, source=path.name, infer=False)
+    return 0
+
+
+def inferring(articles: list[tuple[Path, bytes]]) -> int:
+    for path, data in articles:
+        jats.parse(data, source=path.name)
+    return 0
+
+
+def pubmed_parser(articles: list[tuple[Path, bytes]]) -> int:
+    """Both functions of pubmed_parser on each file. Returns on how many files one of them raises."""
+    import pubmed_parser  # here: it is not a dependency
+
+    failed = 0
+    with contextlib.redirect_stdout(io.StringIO()):
+        for path, _ in articles:
+            try:
+                pubmed_parser.parse_pubmed_xml(str(path))
+                pubmed_parser.parse_pubmed_references(str(path))
+            except Exception:
+                failed += 1
+    return failed
+
+
+def timed(run: Callable[[list[tuple[Path, bytes]]], int], articles: list[tuple[Path, bytes]]) -> tuple[float, int]:
+    """Seconds of processor time, and failures."""
+    gc.collect()
+    start = time.process_time()
+    failed = run(articles)
+    return time.process_time() - start, failed
+
+
+def memory(articles: list[tuple[Path, bytes]], passes: int) -> list[float]:
+    """MiB that the process holds after each pass over all articles."""
+    held = []
+    for _ in range(passes):
+        ours(articles)
+        gc.collect()
+        held.append(psutil.Process().memory_info().rss / 2**20)
+    return held
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1, help="only every n-th article (default 1)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures to FILE")
+    arguments = parser.parse_args()
+    articles = [(path, path.read_bytes()) for path in sorted(jats_folder().glob("*.xml"))[:: arguments.every]]
+    runs: dict[str, Callable[[list[tuple[Path, bytes]]], int]] = {
+        "lxml": bare,
+        "reflink": ours,
+        "reflink, inferring": inferring,
+    }
+    if importlib.util.find_spec("pubmed_parser") is None:
+        print("pubmed_parser is not installed: pip install 'reflink-stream[bench]'", file=sys.stderr)
+    else:
+        runs["pubmed_parser"] = pubmed_parser
+    ours(articles[:5])  # compiles, or loads what was compiled
+    inferring(articles[:50])
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    failures: dict[str, int] = {}
+    for _round in range(arguments.rounds):
+        for name, run in runs.items():
+            took, failures[name] = timed(run, articles)
+            seconds[name].append(took)
+    report: dict[str, Any] = {"machine": describe(), "articles": len(articles), "rounds": arguments.rounds}
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    print(
+        f"{len(articles)} articles, {sum(len(data) for _, data in articles) / 1e6:.1f} MB, {arguments.rounds} rounds, one core"
+    )
+    print(f"{'':20} {'papers/s':>9} {'of lxml':>8} {'x pubmed_parser':>16} {'failed':>7}")
+    for name, median in medians.items():
+        ratio = {other: medians[other] / median for other in ("lxml", "pubmed_parser") if other in medians}
+        per_second = len(articles) / median
+        times = ratio.get("pubmed_parser", float("nan"))
+        print(f"{name:20} {per_second:9.0f} {ratio['lxml']:8.3f} {times:16.2f} {failures[name]:7}")
+        report[name] = {"papers_per_second": per_second, "failed": failures[name], **{f"to_{k}": v for k, v in ratio.items()}}
+    report["memory_mib"] = memory(articles, 4)
+    print("memory after each of 4 more passes, MiB:", *(f"{held:.0f}" for held in report["memory_mib"]))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

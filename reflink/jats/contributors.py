@@ -1,0 +1,153 @@
+"""Who wrote it: the contributors of an article's front matter → last names, given names, groups."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from typing import Final
+
+from lxml import etree
+
+from reflink.jats.rawtext import text_of
+
+_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
+_NAMES: Final = frozenset(("name", "string-name"))
+_GROUPS: Final = frozenset(("collab", "collab-alternatives"))
+_ALTERNATIVES: Final = frozenset(("name-alternatives", "collab-alternatives"))
+#: ``contrib-type`` of an author, in lower case, hyphens for spaces; others end in "author". Unknown ones are no authors.
+_AUTHORS: Final = frozenset(("", "author", "authors", "aut", "au", "group", "collab", "person"))
+#: ``content-type`` of a group of contributors that are not authors, and of the members of a group that is one.
+_NO_AUTHORS: Final = re.compile(r"editor|review|referee|translat|advis|staff")
+_MEMBERS: Final = re.compile(r"collab-list|non-byline|collaborator|investigator|member")
+_OTHER_ROLE: Final = re.compile(r"\b(?:editor|reviewer|referee|translator)s?\b", re.IGNORECASE)
+#: What a group's element holds beside its name.
+_BESIDE: Final = (
+    "contrib-group", "contrib", "xref", "fn", "aff", "address", "email", "role", "contrib-id", "ext-link", "uri", "bio",
+    "author-comment", "etal",
+)  # fmt: skip
+_FOR_SORTING: Final = frozenset(("index", "search", "sort"))
+_INITIALS: Final = re.compile(r"(?:[A-Z]\.?-?){1,4}")
+_SUFFIX: Final = re.compile(r"(?i)(?:jr|sr|i{2,3}|iv|m\.?d|ph\.?d)\.?")
+_PARTICLES: Final = frozenset(
+    ("van", "von", "der", "den", "de", "del", "della", "di", "da", "dos", "das", "do", "du", "la", "le", "el", "al", "bin",
+     "ibn", "ter", "ten", "zu", "zur", "st.")
+)  # fmt: skip
+
+#: Last name or name of a group, given names, whether it is a group.
+_Author = tuple[str, str, bool]
+Contributors = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
+def contributors(items: list[etree._Element], language: str | None) -> Contributors:
+    """The authors among ``<contrib-group>`` and ``<contrib>`` elements, in order: their names, given names, and the groups.
+
+    Editors, reviewers and the members of a group are no authors. ``language`` is the article's: it chooses among several
+    spellings of a name.
+    """
+    authors: list[_Author] = []
+    doubtful: list[_Author] = []  # called nothing, but of a role that is not an author's
+    for item in items:
+        if item.tag == "contrib":
+            _read(item, "", language, authors, doubtful)
+            continue
+        kind = (item.get("content-type") or "").lower()
+        if _MEMBERS.search(kind):
+            continue
+        for contrib in item:
+            if contrib.tag == "contrib":
+                _read(contrib, kind, language, authors, doubtful)
+    found = authors or doubtful
+    return (
+        tuple(name for name, _, _ in found),
+        tuple(given for _, given, _ in found),
+        tuple(name for name, _, group in found if group),
+    )
+
+
+def _read(contrib: etree._Element, group: str, language: str | None, authors: list[_Author], doubtful: list[_Author]) -> None:
+    kind = (contrib.get("contrib-type") or "").strip().lower().replace(" ", "-").replace("_", "-")
+    if kind not in _AUTHORS and not kind.endswith("author"):
+        return
+    if not kind and group and _NO_AUTHORS.search(group):
+        return
+    names: list[_Author] = []
+    groups: list[_Author] = []
+    spoken = False  # of a name in one language already
+    other = False
+    for item in contrib:
+        tag = item.tag
+        if tag in _NAMES:
+            if not (spoken and item.get(_LANG)):
+                names.append(_name(item))
+            spoken = spoken or item.get(_LANG) is not None
+        elif tag == "name-alternatives":
+            names += _alternative(item, _NAMES, language)
+        elif tag in _GROUPS:
+            groups += _alternative(item, _GROUPS, language) if tag in _ALTERNATIVES else (_collective(item),)
+        elif tag == "role" and not kind and not group:
+            other = other or _OTHER_ROLE.search(text_of(item)) is not None
+    (doubtful if other else authors).extend(author for author in names or groups if author[0])
+
+
+def _alternative(item: etree._Element, tags: frozenset[str], language: str | None) -> list[_Author]:
+    """The spelling in the article's language; else the one without a language, else the English one, else the first."""
+    choice: list[tuple[int, int, etree._Element]] = []
+    for at, part in enumerate(item):
+        if part.tag in tags:
+            spoken = (part.get(_LANG) or "").lower()
+            rank = 1
+            if spoken:
+                rank = 0 if language and spoken[:2] == language[:2] else 2 if spoken[:2] == "en" else 3
+            if part.get("specific-use") in _FOR_SORTING:
+                rank += 4
+            choice.append((rank, at, part))
+    for _, _, part in sorted(choice, key=lambda entry: entry[:2]):
+        author = _name(part) if part.tag in _NAMES else _collective(part)
+        if author[0]:
+            return [author]
+    return []
+
+
+def _name(item: etree._Element) -> _Author:
+    surname = given = initials = ""
+    for part in item:
+        tag = part.tag
+        if tag == "surname":
+            surname = surname or text_of(part)
+        elif tag == "given-names" and not given:
+            given, initials = text_of(part), part.get("initials") or ""
+    given = given or initials
+    if surname:
+        return surname, given, False
+    return *_split(text_of(item) if item.tag == "string-name" else given), False
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Last name and given names of a name in one piece: "Wang, X.", "Wang X", "Xiao Wang" or the only one, "Suharto"."""
+    last, comma, given = text.partition(",")
+    if comma and last.strip() and not _SUFFIX.fullmatch(given.strip()):
+        return last.strip(), given.strip()
+    words = last.split()
+    while len(words) > 1 and _SUFFIX.fullmatch(words[-1]):
+        words.pop()
+    end, longest = len(words), 2 if last.isupper() else 8  # in capitals a short name looks like initials
+    while end > 1 and len(words[end - 1]) <= longest and _INITIALS.fullmatch(words[end - 1]):
+        end -= 1
+    if 0 < end < len(words):
+        return " ".join(words[:end]), " ".join(words[end:])
+    start = max(len(words) - 1, 0)
+    while start > 1 and words[start - 1].lower() in _PARTICLES:
+        start -= 1
+    return " ".join(words[start:]), " ".join(words[:start])
+
+
+def _collective(item: etree._Element) -> _Author:
+    if len(item):
+        named = next(item.iter("collab-name"), None)
+        if named is None:
+            named = next((part for part in item.iterchildren("named-content") if part.get("content-type") == "name"), None)
+        item = item if named is None else named
+        if next(item.iter(*_BESIDE), None) is not None:
+            item = deepcopy(item)
+            etree.strip_elements(item, *_BESIDE, with_tail=False)
+    return text_of(item).rstrip(" *†‡,;:"), "", True

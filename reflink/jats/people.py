@@ -1,0 +1,44 @@
+"""Names of people, those that the markup does not split included."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from reflink.jats.scanner.vocabulary import AUTHORS, EDITORS
+
+_SURNAME_FIRST: Final = re.compile(r"\s*([^\s,][^,]*),(.*)", re.DOTALL)
+_INITIALS: Final = re.compile(r"(?:[A-Z]\.?-?){1,4}")
+
+
+def named(people: list[tuple[int, int, str, str]]) -> dict[str, Any]:
+    """Fields of a reference from (group, whether the name is in one piece, last or whole name, given name) of each person."""
+    authors: list[tuple[str, str]] = []
+    editors: list[str] = []
+    for group, whole, last, given in people:
+        name = split(last) if whole else (last, given)
+        if group == AUTHORS:
+            authors.append(name)
+        elif group == EDITORS:
+            editors.append(name[0])
+    said: dict[str, Any] = {}
+    if authors:
+        said["last_names"], given_names = zip(*authors, strict=True)
+        if any(given_names):
+            said["given_names"] = given_names
+    if editors:
+        said["editors"] = editors
+    return said
+
+
+def split(name: str) -> tuple[str, str]:
+    """Last and given name of a name written as one string: "Wang, X.", "Wang X" or "Xiao Wang"."""
+    if found := _SURNAME_FIRST.match(name):
+        return found[1].strip(), found[2].strip()
+    words = name.strip(" ,").split()
+    initials = [word for word in words if _INITIALS.fullmatch(word)]
+    if not words or len(initials) == len(words):
+        return name, ""
+    if initials:
+        return " ".join(word for word in words if word not in initials), " ".join(initials)
+    return words[-1], " ".join(words[:-1])

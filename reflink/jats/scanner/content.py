@@ -1,0 +1,118 @@
+"""Well-formedness of what stands between tags: text, references, comments, processing instructions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from reflink.jats.scanner.characters import AMPERSAND, GT, LT, Bytes
+
+_QUESTION, _HYPHEN = 63, 45
+
+# What a byte may be in a name: 1 its first, 2 any later one.
+NAME: Final = np.zeros(256, np.uint8)
+NAME[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", np.uint8)] = 1
+NAME[np.frombuffer(b"0123456789-.", np.uint8)] = 2
+BLANK: Final = np.zeros(256, np.bool_)
+BLANK[np.frombuffer(b" \t\n\r", np.uint8)] = True
+# Bytes of text that need a look: controls, ampersand, ] (of ]]>), and EF (of U+FFFE and U+FFFF).
+SPECIAL: Final = np.zeros(256, np.bool_)
+SPECIAL[:32] = True
+SPECIAL[np.frombuffer(b"\t\n\r", np.uint8)] = False
+SPECIAL[[AMPERSAND, 93, 0xEF]] = True
+
+
+@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def text_end(data: Bytes, at: int) -> int:
+    """Where the text at ``at`` ends: the next "<"; -1 when in doubt."""
+    n = len(data)
+    while at < n and data[at] != LT:
+        c = data[at]
+        if SPECIAL[c]:
+            if c == AMPERSAND:
+                at = reference_end(data, at)
+                if at < 0:
+                    return -1
+                continue
+            if c == 93:
+                if at + 2 < n and data[at + 1] == 93 and data[at + 2] == GT:
+                    return -1
+            elif c != 0xEF or (at + 2 < n and data[at + 1] == 0xBF and data[at + 2] >= 0xBE):
+                return -1
+        at += 1
+    return at
+
+
+@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def reference_end(data: Bytes, at: int) -> int:
+    """Where the predefined entity or the reference to a printable character at ``at`` ends; -1 when it is neither."""
+    end = at + 1
+    while end < len(data) and end - at < 10 and data[end] != 59:
+        end += 1
+    if end >= len(data) or data[end] != 59:
+        return -1
+    first, length = data[at + 1], end - at - 1
+    if first == 35 and length > 1:
+        value, i, base = 0, at + 2, 10
+        if data[i] == 120:
+            base, i = 16, i + 1
+        if i == end:
+            return -1
+        while i < end:
+            c = int(data[i])
+            digit = c - 48 if c <= 57 else (c & 0xDF) - 55
+            if digit < 0 or digit >= base or 57 < c < 65:
+                return -1
+            value = value * base + digit
+            i += 1
+        return end + 1 if 32 <= value < 0xD800 or 0xE000 <= value < 0xFFFE or 0x10000 <= value < 0x110000 else -1
+    second = data[at + 2] if length > 1 else 0
+    third = data[at + 3] if length > 2 else 0
+    known = (
+        (length == 2 and (first == 108 or first == 103) and second == 116)  # lt gt
+        or (length == 3 and first == 97 and second == 109 and third == 112)  # amp
+        or (length == 4 and first == 113 and second == 117 and third == 111 and data[at + 4] == 116)  # quot
+        or (length == 4 and first == 97 and second == 112 and third == 111 and data[at + 4] == 115)  # apos
+    )
+    return end + 1 if known else -1
+
+
+@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def comment_end(data: Bytes, at: int) -> int:
+    """Where the comment whose "!" is at ``at`` ends; -1 when it is none or holds what a comment may not."""
+    n = len(data)
+    if at + 2 >= n or data[at + 1] != _HYPHEN or data[at + 2] != _HYPHEN:
+        return -1
+    at += 3
+    while at + 2 < n:
+        c = data[at]
+        if c == _HYPHEN and data[at + 1] == _HYPHEN:
+            return at + 3 if data[at + 2] == GT else -1
+        if SPECIAL[c] and c not in (AMPERSAND, 93):
+            return -1
+        at += 1
+    return -1
+
+
+@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def instruction_end(data: Bytes, at: int) -> int:
+    """Where the processing instruction whose "?" is at ``at`` ends; -1 when in doubt."""
+    n = len(data)
+    at += 1
+    begin = at
+    while at < n and (NAME[data[at]] == 1 or (at > begin and NAME[data[at]] == 2)):
+        at += 1
+    if at == begin or (at - begin == 3 and data[begin] | 32 == 120):  # <?xml
+        return -1
+    if at >= n or not (BLANK[data[at]] or data[at] == _QUESTION):
+        return -1
+    while at + 1 < n:
+        c = data[at]
+        if c == _QUESTION and data[at + 1] == GT:
+            return at + 2
+        if SPECIAL[c] and c not in (AMPERSAND, 93):
+            return -1
+        at += 1
+    return -1

@@ -1,0 +1,148 @@
+"""Learns the tagger's weights: the gradient of the conditional likelihood, one citation after another (AdaGrad)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numba
+import numpy as np
+
+from reflink.recognition.features import BITS, Indices
+from reflink.recognition.labels import LABELS
+from reflink.recognition.tagger import Tagger
+
+#: AdaGrad's first step; it falls to nothing over the epochs.
+RATE: Final = 0.12
+#: Sum of squared gradients to begin with: no weight's first step is a leap.
+SQUARE: Final = 0.3
+#: Pulls the weights of features at hand to zero, as a share of each.
+DECAY: Final = 1e-5
+#: Share of a token's features that are hidden from it at each step, so that no few of them decide alone.
+DROPOUT: Final = 0.3
+#: Gradients below this are not worth a pass over the features.
+_TINY: Final = 1e-4
+
+#: A linear congruential generator: the same numbers with every version of everything.
+_STEP: Final = np.uint64(6364136223846793005)
+_ADD: Final = np.uint64(1442695040888963407)
+_HIGH: Final = np.uint64(32)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _messages(scores: Array, step: Array) -> tuple[Array, Array, Array, float]:
+    """Of one citation: the messages forward (scaled to sum 1) and backward, emissions over the norms, and log Z."""
+    size, count = scores.shape
+    emit, forward, backward = np.empty((size, count)), np.empty((size, count)), np.ones((size, count))
+    total = 0.0
+    for t in range(size):
+        top = scores[t].max()
+        norm = 0.0
+        for k in range(count):
+            value = 1.0
+            if t:
+                value = 0.0
+                for j in range(count):
+                    value += forward[t - 1, j] * step[j, k]
+            emit[t, k] = np.exp(scores[t, k] - top)
+            forward[t, k] = value * emit[t, k]
+            norm += forward[t, k]
+        forward[t] /= norm
+        emit[t] /= norm
+        total += top + np.log(norm)
+    for t in range(size - 1, 0, -1):
+        for j in range(count):
+            value = 0.0
+            for k in range(count):
+                value += step[j, k] * emit[t, k] * backward[t, k]
+            backward[t - 1, j] = value
+    return forward, backward, emit, total
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _slopes(labels: Array, forward: Array, backward: Array, emit: Array, step: Array) -> tuple[Array, Array]:
+    """Gradients, expected minus observed: of the scores [tokens, labels], and of the chain [labels + 2, labels]."""
+    size, count = forward.shape
+    slope = np.zeros((count + 2, count))
+    delta = forward * backward
+    for t in range(size):
+        delta[t, labels[t]] -= 1.0
+        if t:
+            for j in range(count):
+                for k in range(count):
+                    slope[j, k] += forward[t - 1, j] * step[j, k] * emit[t, k] * backward[t, k]
+            slope[labels[t - 1], labels[t]] -= 1.0
+    slope[count] = delta[0]
+    slope[count + 1] = delta[size - 1]
+    return delta, slope
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _epoch(
+    features: Array, starts: Array, labels: Array, order: Array, weights: Array, squares: Array, chain: Array, chained: Array,
+    rate: float, decay: float, dropout: float, seed: int,
+) -> float:  # fmt: skip
+    """One pass; ``chain`` [labels + 2, labels] holds steps, then first, then last. Returns the mean negative log-likelihood."""
+    count, width = weights.shape[1], features.shape[1]
+    state = np.uint64(seed)
+    loss = 0.0
+    for index in order:
+        start, size = starts[index], starts[index + 1] - starts[index]
+        truth = labels[start : start + size]
+        scores = np.zeros((size, count))
+        seen = np.empty((size, width), dtype=np.bool_)
+        for t in range(size):
+            for f in range(width):
+                state = state * _STEP + _ADD
+                seen[t, f] = float(state >> _HIGH) >= dropout * 4294967296.0
+                if seen[t, f]:
+                    row = features[start + t, f]
+                    for k in range(count):
+                        scores[t, k] += weights[row, k] / (1 - dropout)
+        scores[0] += chain[count]
+        scores[size - 1] += chain[count + 1]
+        step = np.exp(chain[:count])
+        forward, backward, emit, total = _messages(scores, step)
+        loss += total
+        for t in range(size):
+            loss -= scores[t, truth[t]]
+            if t:
+                loss -= chain[truth[t - 1], truth[t]]
+        delta, slope = _slopes(truth, forward, backward, emit, step)
+        for j in range(count + 2):
+            for k in range(count):
+                chained[j, k] += slope[j, k] ** 2
+                chain[j, k] -= rate * slope[j, k] / np.sqrt(chained[j, k])
+        for t in range(size):
+            for k in range(count):
+                if abs(delta[t, k]) < _TINY:
+                    continue
+                for f in range(width):
+                    if seen[t, f]:
+                        row = features[start + t, f]
+                        g = delta[t, k] + decay * weights[row, k]
+                        squares[row, k] += g * g
+                        weights[row, k] -= rate * g / np.sqrt(squares[row, k])
+    return loss / len(order)
+
+
+def learn(features: Sequence[Indices], labels: Sequence[Sequence[int]], *, epochs: int, seed: int, prune: float) -> Tagger:
+    """The tagger of labelled citations: ``features[i]`` [tokens, features] and one label for each token.
+
+    ``prune``: weights of smaller absolute value are dropped. The same input and seed give the same weights.
+    """
+    flat = np.concatenate(features).astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum([len(item) for item in features])]).astype(np.int64)
+    targets = np.concatenate([np.array(item, dtype=np.int8) for item in labels])
+    count = len(LABELS)
+    weights, squares = np.zeros((1 << BITS, count), dtype=np.float32), np.full((1 << BITS, count), SQUARE, dtype=np.float32)
+    chain, chained = np.zeros((count + 2, count)), np.full((count + 2, count), SQUARE)
+    rng = np.random.default_rng(seed)
+    for epoch in range(epochs):
+        rate, order = RATE * (1 - epoch / epochs), rng.permutation(len(features))
+        loss = _epoch(flat, starts, targets, order, weights, squares, chain, chained, rate, DECAY, DROPOUT, seed + epoch)
+        print(f"epoch {epoch + 1}: loss {loss:.4f} per citation", flush=True)
+    weights[np.abs(weights) < prune] = 0
+    return Tagger(weights, chain[:count].copy(), chain[count].copy(), chain[count + 1].copy())

@@ -1,0 +1,143 @@
+"""From labelled tokens to fields, each with the probability that it is exactly right."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from reflink.recognition import labels as tag
+from reflink.recognition.features import features
+from reflink.recognition.tagger import Span, Tagger, Tagging, spans
+from reflink.recognition.tokens import Tokens, tokenise
+
+#: Longest citation looked at, in tokens: the longest lists of authors are shorter, and a page of prose is none.
+MAX_TOKENS: Final = 1500
+
+#: Fields that are one run of tokens, with the label and what a value must look like.
+_RUNS: Final[dict[str, tuple[int, re.Pattern[str]]]] = {
+    "title": (tag.T, re.compile(r".*[^\W\d_]{2}.*", re.DOTALL)),
+    "venue": (tag.V, re.compile(r".*[^\W\d_].*", re.DOTALL)),
+    "volume": (tag.N, re.compile(r"[A-Za-z]{0,2}-?\d{1,4}[A-Za-z]?(?:\s?[-–/]\s?\d{1,4})?|[IVXLC]{1,8}")),
+    "issue": (tag.I, re.compile(r"(?:\w{1,5}\.?\s)?\w{1,6}(?:\s?[-–/&,]?\s?\w{1,6}\.?){0,3}")),
+    "first_page": (tag.F, re.compile(r"[A-Za-z]{0,6}[.-]?\d{1,9}(?:[.-]?[A-Za-z]{1,2}\d{0,4})?|[ivxlc]{1,7}")),
+    "last_page": (tag.E, re.compile(r"[A-Za-z]{0,6}[.-]?\d{1,9}(?:[.-]?[A-Za-z]{1,2}\d{0,4})?|[ivxlc]{1,7}")),
+}
+_YEAR: Final = re.compile(r"1[5-9][0-9]{2}|20[0-3][0-9]")
+_ACCESSED: Final = re.compile(r"(?i)access|retriev|\bcited|consult|visited|acess|abgerufen|\bepub\b")
+#: What makes a number the size of a book, where it stands behind it: "321 p.".
+_SIZE: Final = re.compile(r"(?i)\s?(?:p|pp|pages?|s|seiten|с)\b")
+#: What makes the names before it those of editors.
+_EDITORS: Final = re.compile(r"(?i)[\s.,]{0,3}[(\[]?\s?(?:eds?|editors?|hrsg|hg|dir|coords?|orgs?|translat\w+|trans)\b")
+_PEOPLE: Final = (tag.L, tag.A)
+_EDGE: Final = " .,;:-–—\"'“”‘’„«»*"
+#: Longest remark in brackets behind a title, in characters: "[J]", "[Master's thesis]".
+_REMARK: Final = 30
+#: Sentences behind a title that belong to an address.
+_AVAILABLE: Final = frozenset(("available", "available from", "available at", "available online", "accessed", "retrieved"))
+_DASHES: Final = frozenset("-‐‑‒–—−~")
+
+
+@dataclass
+class Reading:
+    """``fields`` by name of `reflink.entities.Inferred`, ``sure`` the probability of each.
+
+    ``several``: the text cites more than one work.
+    """
+
+    fields: dict[str, str | int | tuple[str, ...]] = field(default_factory=dict)
+    sure: dict[str, float] = field(default_factory=dict)
+    several: bool = False
+
+
+def read(text: str, tagger: Tagger) -> Reading:
+    """All that the tagger says of ``text``, sure or not."""
+    tokens = tokenise(text)
+    reading = Reading()
+    if not 3 <= len(tokens.words) <= MAX_TOKENS:
+        return reading
+    tagging = tagger.tag(features(tokens))
+    runs = spans(tagging)
+    by_label: dict[int, list[Span]] = {}
+    for run in runs:
+        by_label.setdefault(run.label, []).append(run)
+    for name, (label, form) in _RUNS.items():
+        found = by_label.get(label, ())
+        if len(found) != 1 or (label in (tag.F, tag.E) and not _is_page(text, tokens, runs, found[0])):
+            continue
+        value = text[tokens.starts[found[0].start] : tokens.ends[found[0].stop - 1]].strip(_EDGE)
+        if label == tag.T:
+            value = _without_remark(value)
+        if form.fullmatch(value):
+            reading.fields[name], reading.sure[name] = value, found[0].probability
+    if "first_page" not in reading.fields:
+        reading.fields.pop("last_page", None)
+    if "volume" in reading.fields and "venue" not in reading.fields:
+        reading.fields.pop("title", None)  # what has a volume is a journal's: its name would be taken for the title
+    _year(text, tokens, runs, reading)
+    _names(text, tokens, tagging, runs, reading)
+    reading.several = _several(runs)
+    return reading
+
+
+def _without_remark(title: str) -> str:
+    """The title without a remark in brackets or the beginning of an address behind it."""
+    opening = title.rfind("[")
+    if title.endswith("]") and opening > 0 and len(title) - opening <= _REMARK + 2:
+        title = title[:opening].rstrip(_EDGE)
+    head, _, last = title.rpartition(". ")
+    return head.rstrip(_EDGE) if last.lower() in _AVAILABLE else title
+
+
+def _is_page(text: str, tokens: Tokens, runs: list[Span], run: Span) -> bool:
+    """Whether a number is a page: no book's size, and a last page stands behind a dash behind the first."""
+    before = next((other for other in reversed(runs) if other.stop == run.start), None)
+    if run.label == tag.E:
+        if before is None or before.stop - before.start > 3 or not _DASHES & set(tokens.words[before.start : before.stop]):
+            return False
+        return any(other.label == tag.F and other.stop == before.start for other in runs)
+    alone = all(other.label != tag.E for other in runs)
+    return not (alone and _SIZE.match(text, tokens.ends[run.stop - 1]))
+
+
+def _year(text: str, tokens: Tokens, runs: list[Span], reading: Reading) -> None:
+    years: dict[int, float] = {}
+    for run in runs:
+        if run.label == tag.Y:
+            word, start = tokens.words[run.start], tokens.starts[run.start]
+            if not _YEAR.fullmatch(word) or run.stop - run.start != 1 or _ACCESSED.search(text[max(0, start - 24) : start]):
+                return
+            years[int(word)] = max(years.get(int(word), 0.0), run.probability)
+    if len(years) == 1:
+        ((reading.fields["year"], reading.sure["year"]),) = years.items()
+
+
+def _names(text: str, tokens: Tokens, tagging: Tagging, runs: list[Span], reading: Reading) -> None:
+    """Last names: as sure as every word of the one list of authors is of being one, or none."""
+    names = [run for run in runs if run.label == tag.L]
+    people = [run for run in runs if run.label in _PEOPLE]
+    if not names or people[-1].stop - people[0].start != sum(run.stop - run.start for run in people):
+        return
+    sure = 1.0
+    for run in names:
+        sure *= run.probability
+    for run in people:
+        if run.label == tag.A:
+            for at in range(run.start, run.stop):
+                if tokens.words[at][0].isalpha():
+                    sure *= float(tagging.sure[at, tag.A])
+    if _EDITORS.match(text, tokens.ends[people[-1].stop - 1]):
+        return
+    values = tuple(text[tokens.starts[run.start] : tokens.ends[run.stop - 1]].strip(_EDGE) for run in names)
+    if all(any(char.isupper() or char.islower() for char in value) for value in values):
+        reading.fields["last_names"], reading.sure["last_names"] = values, sure
+
+
+def _several(runs: list[Span]) -> bool:
+    """Whether a list of authors, a title, a volume or a first page comes again behind other fields."""
+    seen: list[int] = []
+    for run in runs:
+        label = tag.L if run.label in _PEOPLE else run.label
+        if label != tag.O and (not seen or seen[-1] != label):
+            seen.append(label)
+    return any(seen.count(label) > 1 for label in (tag.L, tag.T, tag.N, tag.F))

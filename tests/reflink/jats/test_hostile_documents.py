@@ -1,0 +1,132 @@
+"""What a fuzzer found or might: input that once took minutes, or ended in an error of no name."""
+
+from __future__ import annotations
+
+import pytest
+
+from reflink.entities import Paper
+from reflink.errors import NotAPaper, TooLarge
+from reflink.jats import parse
+from tests.reflink.jats.articles import article, cited, references
+
+# Each of these takes milliseconds; a cost that grows with the square of the input would take minutes.
+pytestmark = pytest.mark.timeout(10)
+
+DOCTYPE = b"<!DOCTYPE article "
+TAIL = b"<article><front/></article>"
+
+
+def outcome(data: bytes) -> Paper | str:
+    """The paper, or what NotAPaper says; any other error is a defect."""
+    try:
+        return parse(data, source="x")
+    except NotAPaper as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"&" + b"<!--" * 80_000,
+        b"<article>&x;" + b"<![CDATA[" * 80_000,
+        DOCTYPE + b"[" + b"<!--" * 80_000,
+        DOCTYPE + b"[" + b"<?" * 80_000,
+        DOCTYPE + b"[" + b"<!" * 80_000,
+        DOCTYPE + b'"' * 80_001,
+        DOCTYPE + b"[" * 80_000,
+        DOCTYPE + b"[<?a?>" * 80_000,
+        b"<!DOCTYPE" * 80_000,
+        b"<?" * 80_000,
+        b"<?xml " * 80_000,
+        b"<" * 80_000,
+    ],
+)
+def test_what_never_ends_is_no_paper(data: bytes) -> None:
+    assert str(outcome(data)).startswith(("x: not XML: ", "x: <article> has neither <front> nor <back>"))
+
+
+def test_a_doctype_that_does_not_end() -> None:
+    assert isinstance(outcome(DOCTYPE + b"[" + b"<?a?>" * 160 + TAIL), str)
+
+
+def test_a_doctype_of_comments() -> None:
+    paper = outcome(DOCTYPE + b"[" + b"<!-- -->" * 1600 + b"]>" + TAIL)
+    assert isinstance(paper, Paper)
+    assert paper.warnings == ()
+
+
+def test_thousands_of_pairs_in_one_ref() -> None:
+    pair = "<citation>One a{0}</citation><nlm-citation>Other b{0}</nlm-citation>"
+    refs = references(f"<ref>{''.join(map(pair.format, range(4000)))}</ref>")
+    assert len(refs) == 8000
+
+
+def test_thousands_of_xml_ids_that_look_like_positions() -> None:
+    numbered = "".join(f'<ref id="{number}"><citation>A</citation></ref>' for number in range(2, 19_002))
+    refs = references(f"{numbered}<ref><citation>A</citation></ref>")
+    assert len({ref.id for ref in refs}) == len(refs) == 19_001
+
+
+@pytest.mark.parametrize("text", [",", "A"])
+def test_thousands_of_titles_in_one_citation(text: str) -> None:
+    for tag in ("mixed-citation", "element-citation"):
+        ref = cited(f"<article-title>{text}</article-title>" * 80_000 + "x", tag)
+        assert (ref.title is None) == (text == ",")
+
+
+@pytest.mark.parametrize("name", ["person-group", "string-name", "uri", "year", "label", "date-in-citation"])
+def test_thousands_of_elements_in_one_citation(name: str) -> None:
+    assert cited(f"<{name}>1</{name}>" * 20_000 + "x").raw_text.startswith(("1 1", "x"))
+
+
+@pytest.mark.parametrize(
+    "data", ["<:", "<article><front<:", "<article><:", "<article><front/><:a/>", "<article><front/><a: :b='c'/>"]
+)
+def test_names_of_a_colon(data: str) -> None:
+    for text in (data, f"{data}</article>", f"{data}<ref>A</ref>"):
+        outcome(text.encode())
+
+
+@pytest.mark.parametrize("reference", ["&#xDFFF;", "&#0;", "&#x110000;", "&#99999999999999;", "&#xFFFE;", "&#1;"])
+def test_references_to_no_character_in_broken_xml(reference: str) -> None:
+    paper = outcome(f"<article><front<ref>{reference}".encode())
+    assert isinstance(paper, str | Paper)
+    data = article(f"<ref><citation>A{reference}B</citation></ref>").replace(b"<body>", b"<body><p>")
+    (ref,) = parse(data).references
+    assert ref.raw_text == "A\ufffdB"
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x01", "\x02", "\x03", "\x08", "\x0b", "\x0c", "\x1f", "\ufffe", "\uffff"])
+def test_forbidden_characters(character: str) -> None:
+    (ref,) = parse(article(f"<ref><citation>A{character}B</citation></ref>")).references
+    assert ref.raw_text == "A\ufffdB"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["idna", "undefined", "punycode", "unicode_escape", "hex", "rot13", "zlib", "base64", "utf-7"]
+)
+def test_encodings_that_are_not_of_documents(encoding: str) -> None:
+    data = article("<ref>é &#233;</ref>", before=f'<?xml version="1.0" encoding="{encoding}"?>')
+    found = outcome(data)
+    assert isinstance(found, Paper) or "encoding" in found or "not XML" in found
+    if encoding in ("idna", "undefined"):
+        assert found == f"x: encoding '{encoding}' is not one of text"
+
+
+@pytest.mark.parametrize("encoding", ["utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("declaration", ["", '<?xml version="1.0"?>', '<?xml version="1.0" encoding="{}"?>'])
+def test_wide_encodings_without_a_mark(encoding: str, declaration: str) -> None:
+    data = article("<ref>Épée \U0001d54f</ref>", before=declaration.format(encoding)).decode().encode(encoding)
+    (ref,) = parse(data).references
+    assert ref.raw_text == "Épée \U0001d54f"
+
+
+def test_a_blank_source_is_no_name() -> None:
+    assert parse(b"<article><back", source=" ").id.startswith("sha256:")
+    assert parse(article(meta=""), source=" \n").id.startswith("sha256:")
+
+
+def test_depth_is_refused_by_name() -> None:
+    for tag in ("ref", "citation", "x", "label", "italic"):
+        with pytest.raises(TooLarge, match=r"^x: "):
+            parse(article(f"<{tag}>" * 5000 + "A" + f"</{tag}>" * 5000), source="x")
