@@ -3,15 +3,19 @@
 PYTHON ?= python3
 # Installed packages change with these two files only.
 STAMP := .venv/.installed
+RUNS ?= 1000000
+SEED ?= 1
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint clean
+.PHONY: help demo test fuzz lint clean
 
 help: ## this list
 	@echo 'make demo                              papers in, links out, on a Kafka of its own'
 	@echo 'make demo PAPERS=folder CATALOG=file   the same with your JATS and your works (JSON lines, .gz or not)'
 	@echo '          also EXPECTED=file SNAPSHOT=folder KEEP=folder PROFILE=paper JSON=file'
 	@echo 'make test                              all tests, against a real Kafka and the real model; ARGS for pytest'
+	@echo 'make fuzz RUNS=1000000 SEED=1 JOBS=2  damaged papers into the parser, made from real ones and by coverage'
 	@echo 'make lint                              ruff and mypy --strict'
 	@echo 'make clean                             removes .venv, caches, and what Maven and builds left'
 	@echo
@@ -37,6 +41,11 @@ demo: $(STAMP)
 test: $(STAMP)
 	@.venv/bin/python -m workers.local
 	@.venv/bin/pytest $(ARGS)
+
+fuzz: $(STAMP)
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[fuzz]'
+	@.venv/bin/python -m tests.fuzz --runs $(RUNS) --seed $(SEED) --jobs $(JOBS) $(if $(JSON),--json '$(JSON)')
+	@.venv/bin/python -m tests.fuzz guided --minutes 5
 
 lint: $(STAMP)
 	.venv/bin/ruff check

@@ -1,0 +1,103 @@
+"""A second, independent reading of well-formed articles: what must be there, said as plainly as possible.
+
+It knows only which elements are citations and whose text is not the citation's. It compares letters and digits alone: spaces
+and punctuation are the parser's own affair.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from lxml import etree
+
+CITATIONS: Final = frozenset(("mixed-citation", "element-citation", "citation", "nlm-citation"))
+#: No part of what is cited, or no text.
+_SILENT: Final = frozenset(("label", "tex-math", "inline-graphic", "graphic", "annotation-xml", "fn"))
+_SELF: Final = frozenset(("front", "front-stub"))
+_JATS: Final = CITATIONS | _SELF | {"article", "ref", "back"}
+_ID_BEARERS: Final = ("pub-id", "object-id", "ext-link", "uri", "self-uri", "elocation-id")
+_NO_LETTERS: Final = re.compile(r"[\W_]+")
+_SIMPLE_DOI: Final = re.compile(r"10\.[0-9]{4,5}/[a-z]{0,8}\.?(?:[0-9]+[.-])*[0-9]+")
+_MARKUP_OF_ITS_OWN: Final = re.compile(rb"<!DOCTYPE[^>]*\[|&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);)")
+_DECLARATION: Final = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One ``<ref>``, or a citation outside any: its id, the letters and digits of each citation, and a DOI beyond doubt."""
+
+    xml_id: str | None
+    texts: tuple[str, ...]
+    doi: str | None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """What an article holds for sure. ``paper`` is whether it is one at all."""
+
+    paper: bool
+    entries: tuple[Entry, ...]
+
+
+def letters(text: str) -> str:
+    """Letters and digits of ``text``."""
+    return _NO_LETTERS.sub("", text)
+
+
+def read(data: bytes) -> Plain | None:
+    """The plain reading; None where there is room for opinion (not well-formed, entities, namespaces, refs within refs)."""
+    declared = _DECLARATION.match(data)
+    if (declared and declared[1].lower() != b"utf-8") or _MARKUP_OF_ITS_OWN.search(data):
+        return None
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    if root.tag != "article":
+        return None
+    entries: list[Entry] = []
+    for element in root.iter():
+        tag = str(element.tag)
+        if tag[0] == "{":
+            if tag.rpartition("}")[2] in _JATS:
+                return None
+        elif tag == "ref" or tag in CITATIONS:
+            above = {str(item.tag) for item in element.iterancestors()}
+            if tag in CITATIONS and ("ref" in above or above & _SELF) and not above & CITATIONS:
+                continue
+            if "ref" in above or above & CITATIONS:
+                return None
+            entries.append(_entry(element))
+    return Plain(any(child.tag in ("front", "back") for child in root), tuple(entries))
+
+
+def _entry(element: etree._Element) -> Entry:
+    citations = list(element.iter(*CITATIONS))
+    texts = [letters("".join(_text(item, []))) for item in citations or [element]]
+    xml_id = (element.get("id") or "").strip() or None
+    return Entry(xml_id, tuple(texts), _doi(citations[0]) if len(citations) == 1 else None)
+
+
+def _text(element: etree._Element, into: list[str]) -> list[str]:
+    into.append(element.text or "")
+    for child in element:
+        tag = str(child.tag)
+        if tag[0] == "{":
+            into.extend(map(str, child.itertext()))
+        elif tag not in _SILENT:
+            _text(child, into)
+        into.append(child.tail or "")
+    return into
+
+
+def _doi(citation: etree._Element) -> str | None:
+    bearers = list(citation.iter(*_ID_BEARERS))
+    if len(bearers) != 1 or bearers[0].tag != "pub-id" or bearers[0].get("pub-id-type") != "doi" or len(bearers[0]):
+        return None
+    if any(item.tag in _SILENT for item in bearers[0].iterancestors()):
+        return None
+    text = (bearers[0].text or "").strip()
+    return text if _SIMPLE_DOI.fullmatch(text) else None
