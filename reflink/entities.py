@@ -24,6 +24,10 @@ Unresolved = Literal["empty", "no-candidate", "below-threshold", "not-in-catalog
 ID_KINDS: Final = ("doi", "pmid", "pmcid", "arxiv")
 
 
+#: What `Entity.made` says of which fields were given: nothing. Only ``exclude_unset`` asks, which is not used here.
+_UNKNOWN: Final[set[str]] = set()
+
+
 @cache
 def _template(entity: type[BaseModel]) -> dict[str, Any]:
     """Every field's default in the order of the contract; what must be given is None."""
@@ -41,7 +45,7 @@ class Entity(BaseModel):
         entity = cls.__new__(cls)
         put = object.__setattr__
         put(entity, "__dict__", {**_template(cls), **values})
-        put(entity, "__pydantic_fields_set__", set(values))
+        put(entity, "__pydantic_fields_set__", _UNKNOWN)
         put(entity, "__pydantic_extra__", {})
         put(entity, "__pydantic_private__", None)
         return entity

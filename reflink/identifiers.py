@@ -32,7 +32,7 @@ _GLUED: Final = re.compile(
 _SICI: Final = re.compile(r"(?i)[^\s<>]+<[^\s<>]+>\d\.\d\.(?:co|tx);\d(?:-[\da-z#*])?|[^\s<>]*<[^\s<>]*::[^\s<>]*>[^\s<>\"]*")
 # A DOI that is all of its text and holds nothing that might have to go.
 _PLAIN_DOI: Final = re.compile(
-    r"(?i)(?!.*(?:pub ?med|pmc|pmid|https|www|epub|available|accessed))10\.\d{4,9}/(?:[a-z\d]|[-._()](?=[a-z\d]))+", re.ASCII
+    r"(?i)(?!.*(?:pub ?med|pmc|pmid|https|www|epub|available|accessed))10\.\d{4,9}/(?:[a-z\d]|[-._()/](?=[a-z\d]))+", re.ASCII
 )
 _TAIL: Final = ".,;:!?'\"*|`´‘’“”«»…·、。，；&=~_-‐–—/\\<>^$"
 _BRACKETS: Final = (("(", ")"), ("[", "]"), ("{", "}"))

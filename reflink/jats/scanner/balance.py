@@ -131,7 +131,7 @@ def next_start(data: Bytes, at: int, names: np.ndarray) -> int:
     return -1
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _passed(data: Bytes, at: int) -> int:
     """Where the tag ends that ``at`` is in; -1 when there is a "<" in it."""
     n, quote = len(data), 0
@@ -149,7 +149,7 @@ def _passed(data: Bytes, at: int) -> int:
     return -1
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _name(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
     """Hash of the name that begins at ``at`` and where it ends, -1 when it is none or its prefix is unknown."""
     n, value = len(data), _OFFSET
@@ -174,7 +174,7 @@ def _name(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
     return value, at if at > begin else -1
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _attribute(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
     """Hash of the name of the attribute at ``at`` and where its value ends, -1 when in doubt."""
     n = len(data)

@@ -14,7 +14,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 def named_for(*modules: ModuleType) -> Callable[[Kernel], Kernel]:
     """Puts the digest of these sources into a kernel's name.
 
-    Numba's cache goes by that name and by the kernel's own file, and does not see a change in the modules that it calls.
+    Numba's cache goes by that name and by the kernel's own file, and does not see a change in the modules that it calls. So
+    only kernels that Python calls are cached, under such names; those that they call become part of them.
     """
     sources = b"".join(Path(module.__file__ or "").read_bytes() for module in modules)
 

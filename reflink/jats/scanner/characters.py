@@ -20,7 +20,7 @@ STATE = 8
 LT, GT, AMPERSAND, SPACE, QUOTE, APOSTROPHE = 60, 62, 38, 32, 34, 39
 
 
-@njit(boundscheck=True, cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
 def _is_space(c: int) -> bool:
     """White space as Python's str.split() knows it."""
     if c <= 32:
@@ -32,13 +32,13 @@ def _is_space(c: int) -> bool:
     )  # fmt: skip
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _opens(c: int) -> bool:
     """What the following text stands close to: ( [ { “ / - – —"""
     return c == 40 or c == 91 or c == 123 or c == 0x201C or c == 47 or c == 45 or c == 0x2013 or c == 0x2014
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _closes(c: int) -> bool:
     """What stands close to the text before: , . ; : ) ] } ” / ( - – —"""
     return (
@@ -47,13 +47,13 @@ def _closes(c: int) -> bool:
     )  # fmt: skip
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _allowed(c: int) -> bool:
     """Whether XML may hold this character."""
     return (c >= 32 and not (0xD800 <= c < 0xE000 or c in (0xFFFE, 0xFFFF) or c > 0x10FFFF)) or c in (9, 10, 13)
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _reference(data: Bytes, at: int, stop: int) -> tuple[int, int]:
     """The character that the reference at the ampersand stands for, and where it ends; the ampersand when it is none."""
     if at + 1 < stop and data[at + 1] == 35:  # '#'
@@ -89,7 +89,7 @@ def _reference(data: Bytes, at: int, stop: int) -> tuple[int, int]:
     return AMPERSAND, at + 1
 
 
-@njit(boundscheck=True, cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
 def _hints(recent: int, c: int) -> bool:
     """Whether the last four characters, in lower case, may belong to an identifier or an address."""
     four, three = recent & 0xFFFFFFFF, recent & 0xFFFFFF
@@ -104,7 +104,7 @@ def _hints(recent: int, c: int) -> bool:
     return four == 0x61727869  # arxi
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def write(data: Bytes, at: int, stop: int, verbatim: bool, out: Bytes, state: Integers) -> None:
     """Appends the text ``data[at:stop]``; ``verbatim``: from CDATA, where an ampersand is nothing special."""
     written, recent, hints = state[WRITTEN], state[RECENT], state[HINTS]
@@ -154,7 +154,7 @@ def write(data: Bytes, at: int, stop: int, verbatim: bool, out: Bytes, state: In
     state[GAP], state[APART], state[LAST], state[ANY] = gap, apart, last, not first
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def year_in(out: Bytes, start: int, stop: int) -> int:
     """The first year of publication in ``out[start:stop]``: four digits on their own, 1500 to 2099; 0 when there is none."""
     run = value = 0

@@ -24,7 +24,7 @@ SPECIAL[np.frombuffer(b"\t\n\r", np.uint8)] = False
 SPECIAL[[AMPERSAND, 93, 0xEF]] = True
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def text_end(data: Bytes, at: int) -> int:
     """Where the text at ``at`` ends: the next "<"; -1 when in doubt."""
     n = len(data)
@@ -45,7 +45,7 @@ def text_end(data: Bytes, at: int) -> int:
     return at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def reference_end(data: Bytes, at: int) -> int:
     """Where the predefined entity or the reference to a printable character at ``at`` ends; -1 when it is neither."""
     end = at + 1
@@ -79,7 +79,7 @@ def reference_end(data: Bytes, at: int) -> int:
     return end + 1 if known else -1
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def comment_end(data: Bytes, at: int) -> int:
     """Where the comment whose "!" is at ``at`` ends; -1 when it is none or holds what a comment may not."""
     n = len(data)
@@ -96,7 +96,7 @@ def comment_end(data: Bytes, at: int) -> int:
     return -1
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def instruction_end(data: Bytes, at: int) -> int:
     """Where the processing instruction whose "?" is at ``at`` ends; -1 when in doubt."""
     n = len(data)

@@ -26,14 +26,14 @@ _MANY: Final = len(_ANNOUNCEMENTS)
 _SPACE, _FULL_STOP, _SLASH, _COLON = 32, 46, 47, 58
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def plain_kind(out: Bytes, start: int, stop: int, declared: int, data: Bytes, href: int, href_stop: int) -> int:
     """What ``out[start:stop]`` is an identifier of in its one spelling, case apart; 0 when it is not.
 
     A link of no declared type counts when its address, ``data[href:href_stop]``, ends in the same DOI.
     """
-    if declared == v.MEDLINE:  # no identifier of ours, and nothing else either
-        return v.MEDLINE
+    if declared == v.MEDLINE or (declared == 0 and _is_address(out, start, stop, data, href, href_stop)):
+        return v.MEDLINE  # no identifier of ours, and nothing else either
     if declared == 0 and stop - start < href_stop - href and _is_plain_doi(out, start, stop):
         shift = href_stop - stop
         for i in range(start, stop):
@@ -43,7 +43,29 @@ def plain_kind(out: Bytes, start: int, stop: int, declared: int, data: Bytes, hr
     return declared if _is_plain(out, start, stop, declared) else 0
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+def _is_address(out: Bytes, start: int, stop: int, data: Bytes, href: int, href_stop: int) -> bool:
+    """Whether a link is nothing but its address, printed or not, in which no identifier can be."""
+    if href_stop - href < 8 or (stop > start and stop - start != href_stop - href):
+        return False
+    if data[href] != 104 or data[href + 1] != 116 or data[href + 2] != 116 or data[href + 3] != 112:  # http
+        return False
+    at = href + 4 + (data[href + 4] == 115)  # https
+    if data[at] != _COLON or data[at + 1] != _SLASH or data[at + 2] != _SLASH:
+        return False
+    recent = 0
+    for i in range(href, href_stop):
+        c = int(data[i])
+        if c <= 32 or c >= 127 or c in (38, 34, 39, 60, 62) or (stop > start and out[start + i - href] != c):
+            return False
+        recent = ((recent << 8) | (c + 32 if 65 <= c <= 90 else c)) & 0xFFFFFFFF
+        # 10. pm arxi nih. pubm
+        if recent & 0xFFFFFF == 0x31302E or recent & 0xFFFF == 0x706D or recent in (0x61727869, 0x6E69682E, 0x7075626D):
+            return False
+    return True
+
+
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _is_plain(out: Bytes, start: int, stop: int, declared: int) -> bool:
     if declared == v.PMID:
         return 1 <= stop - start <= 8 and out[start] != 48 and _digits(out, start, stop) == stop
@@ -53,7 +75,7 @@ def _is_plain(out: Bytes, start: int, stop: int, declared: int) -> bool:
     return declared == v.DOI and _is_plain_doi(out, start, stop)
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _digits(out: Bytes, at: int, stop: int) -> int:
     """Where the digits that begin at ``at`` end."""
     while at < stop and 48 <= out[at] <= 57:
@@ -61,7 +83,7 @@ def _digits(out: Bytes, at: int, stop: int) -> int:
     return at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _is_plain_doi(out: Bytes, start: int, stop: int) -> bool:
     """As `reflink.identifiers` has it: ``10.`` digits, slash, letters and digits with single marks between them."""
     if not (8 < stop - start <= _LONGEST and out[start] == 49 and out[start + 1] == 48 and out[start + 2] == _FULL_STOP):
@@ -77,7 +99,7 @@ def _is_plain_doi(out: Bytes, start: int, stop: int) -> bool:
             c += 32
         if 97 <= c <= 122 or 48 <= c <= 57:
             marked = False
-        elif not marked and c in (40, 41, 45, 46, 95):  # ( ) - . _
+        elif not marked and c in (40, 41, 45, 46, 47, 95):  # ( ) - . / _
             marked = True
         else:
             return False
@@ -90,7 +112,7 @@ def _is_plain_doi(out: Bytes, start: int, stop: int) -> bool:
     return not marked
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def text_before(out: Bytes, start: int, stop: int, items: Integers, n_items: int) -> int:
     """Where the text ends when the identifiers, which stand at the end of ``out[start:stop]``, are cut off.
 
@@ -117,7 +139,7 @@ def text_before(out: Bytes, start: int, stop: int, items: Integers, n_items: int
     return head if head > start and not _needs_care(out, start, head) else -1
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _unannounced(out: Bytes, start: int, stop: int) -> int:
     """Where the text ends without " doi:" or " pmid:" at its end."""
     at = stop - 1 if stop > start and out[stop - 1] == _COLON else stop
@@ -137,7 +159,7 @@ def _unannounced(out: Bytes, start: int, stop: int) -> int:
     return stop
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _needs_care(out: Bytes, start: int, stop: int) -> bool:
     """Whether a text that ends so needs more than to be cut there: an announcement, a bracket or a lone full stop."""
     last = out[stop - 1]

@@ -30,7 +30,7 @@ OVERHEAD, _PER_ITEM = 1024, 64
 CODE, START, STOP, WHICH, FROM, TO = range(6)
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def most_bytes(length: int, fields: Integers, items: Integers, n_items: int) -> int:
     """The most that a citation whose text has this many bytes can take, what comes from attributes and labels apart."""
     room = 8 * length + _PER_ITEM * n_items + OVERHEAD
@@ -41,7 +41,7 @@ def most_bytes(length: int, fields: Integers, items: Integers, n_items: int) -> 
     return int(room)
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _lettered(out: Bytes, start: int, stop: int) -> bool:
     """Whether there certainly is a letter or digit: an ASCII one."""
     for i in range(start, stop):
@@ -51,7 +51,7 @@ def _lettered(out: Bytes, start: int, stop: int) -> bool:
     return False
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def write_citation(
     js: Bytes,
     at: int,
@@ -154,7 +154,7 @@ def write_citation(
     return at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _all_plain(data: Bytes, out: Bytes, items: Integers, n_items: int) -> bool:
     """Whether every item that may hold an identifier is one in its one spelling; then its type is what it is one of."""
     for i in range(n_items):
@@ -169,7 +169,7 @@ def _all_plain(data: Bytes, out: Bytes, items: Integers, n_items: int) -> bool:
     return True
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _plain_ids(js: Bytes, at: int, out: Bytes, items: Integers, n_items: int) -> int:
     """Appends the identifiers by kind, the first of each, in lower case but for the PMC of a PMCID."""
     at = w.literal(js, at, w.PLAIN)
@@ -189,7 +189,7 @@ def _plain_ids(js: Bytes, at: int, out: Bytes, items: Integers, n_items: int) ->
     return int(w.literal(js, at, w.OBJECT))
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _strings(
     js: Bytes, at: int, key: int, out: Bytes, items: Integers, n_items: int, code: int, group: int, column: int
 ) -> int:
@@ -204,7 +204,7 @@ def _strings(
     return int(w.literal(js, at, w.CLOSE))
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _bare(js: Bytes, at: int, out: Bytes, start: int, stop: int, items: Integers, n_items: int, plain: bool) -> int:
     """Appends the text with marks for its identifiers; what lies within another one counts as part of it."""
     for i in range(n_items):
@@ -221,7 +221,7 @@ def _bare(js: Bytes, at: int, out: Bytes, start: int, stop: int, items: Integers
     return int(w.tight(js, at, out, start, stop))
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def write_attributes(
     js: Bytes,
     at: int,
@@ -264,7 +264,7 @@ def write_attributes(
     return int(w.literal(js, at, w.COMMA))
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def write_entry(
     js: Bytes, at: int, data: Bytes, id_from: int, id_to: int, aside: Bytes, label_from: int, label_to: int
 ) -> int:  # fmt: skip

@@ -15,12 +15,12 @@ _ATTRIBUTE_OFFSET = np.uint64(name_hash(b"@"))
 _VALUE_OFFSET = np.uint64(name_hash(b"="))
 
 
-@njit(boundscheck=True, cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
 def _hashed(value: np.uint64, byte: int) -> np.uint64:
     return (value ^ np.uint64(byte)) * _PRIME
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def _code(value: np.uint64) -> int:
     """The code of a name by its hash; 0 when it is unknown."""
     slot = np.int64(value & np.uint64(SLOTS - 1))
@@ -31,7 +31,7 @@ def _code(value: np.uint64) -> int:
     return 0
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def past(data: Bytes, at: int, first: int, second: int, third: int) -> int:
     """Where the text behind the next ``first second third`` begins (0: any two of them)."""
     n = len(data)
@@ -42,7 +42,7 @@ def past(data: Bytes, at: int, first: int, second: int, third: int) -> int:
     return n
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def element(data: Bytes, at: int) -> tuple[int, int]:
     """Code of the name that begins at ``at`` and where it ends. MathML's elements are markup within a formula."""
     value, begin, n = _OFFSET, at, len(data)
@@ -63,7 +63,7 @@ def element(data: Bytes, at: int) -> tuple[int, int]:
     return OTHER if code == MATH or code >= ATTRIBUTE else code, at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def attributes(data: Bytes, at: int, spans: Integers) -> int:
     """Notes in ``spans`` where the values of the attributes lie that matter, by code; returns where the tag ends (its >)."""
     spans.fill(0)
@@ -96,7 +96,7 @@ def attributes(data: Bytes, at: int, spans: Integers) -> int:
     return at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def tag_end(data: Bytes, at: int) -> int:
     """Where a tag ends (its >), from within its head."""
     n, quote = len(data), 0
@@ -113,7 +113,7 @@ def tag_end(data: Bytes, at: int) -> int:
     return at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def value_code(data: Bytes, start: int, stop: int) -> int:
     """The code of an attribute's value, whatever its case; 0 when it is unknown."""
     value = _VALUE_OFFSET

@@ -26,7 +26,7 @@ _AT: Final = np.cumsum([0, *map(len, _ALL)])
 _HEX: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def literal(js: Bytes, at: int, which: int) -> int:
     """Appends a fixed piece of JSON to ``js`` at ``at``; returns where it ends."""
     for i in range(_AT[which], _AT[which + 1]):
@@ -35,7 +35,7 @@ def literal(js: Bytes, at: int, which: int) -> int:
     return at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def number(js: Bytes, at: int, value: int) -> int:
     """Appends a number that is not negative."""
     digits, rest = 1, value
@@ -48,7 +48,7 @@ def number(js: Bytes, at: int, value: int) -> int:
     return at + digits
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def copy(js: Bytes, at: int, source: Bytes, start: int, stop: int) -> int:
     """Appends text of one kind to a JSON string as it is."""
     for i in range(start, stop):
@@ -66,7 +66,7 @@ def copy(js: Bytes, at: int, source: Bytes, start: int, stop: int) -> int:
     return at
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def tight(js: Bytes, at: int, source: Bytes, start: int, stop: int) -> int:
     """The same without spaces before , . ; : ) and ]."""
     for i in range(start, stop):
