@@ -45,6 +45,7 @@ class ParserStage(Stage[PaperVersion, NoView]):
 
     def __init__(self, settings: ParserSettings) -> None:
         self.settings = settings
+        self.limits = jats.Limits(settings.max_paper_bytes, settings.max_depth, settings.max_references)
 
     def warm(self) -> None:
         """Loads the parser's kernels, or compiles them: no batch shall wait for that."""
@@ -61,7 +62,7 @@ class ParserStage(Stage[PaperVersion, NoView]):
                 )
             return PaperVersion(work_id(Ids(), key), version, record.timestamp, None)
         data = self._content(record)
-        paper = jats.parse(data, source=key or record.place, infer=self.settings.infer_fields)
+        paper = jats.parse(data, source=key or record.place, limits=self.limits, infer=self.settings.infer_fields)
         return PaperVersion(paper.id, version, record.timestamp, paper)
 
     def view(self, batch: Sequence[PaperVersion]) -> NoView:

@@ -172,6 +172,8 @@ class ParserSettings(WorkerSettings):
         description="Folder that pointers to papers above the message limit may name files of. Unset: pointers are refused.",
     )
     max_paper_bytes: Count = Field(64_000_000, description="Largest paper, decompressed; above it a dead letter.")
+    max_depth: int = Field(256, ge=8, le=256, description="Deepest nesting of a paper's elements; beyond it a dead letter.")
+    max_references: Count = Field(20_000, description="Most references of a paper; beyond it a dead letter.")
 
 
 class CatalogSettings(WorkerSettings):

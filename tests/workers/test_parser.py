@@ -316,3 +316,29 @@ def test_what_is_no_paper_is_refused(value: bytes):
 def test_the_parser_declares_the_topics_it_writes():
     written = {message.topic for message in handled(record(), record(None, key=b"doi:10.1/a"))}
     assert written <= set(ParserStage.uses) <= set(TOPICS)
+
+
+# Limits and what is inferred
+
+
+def test_more_references_than_the_limit_are_refused():
+    assert stage(max_references=2).decode(record()).paper is not None
+    with pytest.raises(TooLarge, match="more than 1 references"):
+        stage(max_references=1).decode(record())
+
+
+def test_deeper_elements_than_the_limit_are_refused():
+    deep = XML.replace(b"</article-title>", b"<b>" * 20 + b"</b>" * 20 + b"</article-title>")
+    assert stage().decode(record(deep)).paper is not None
+    with pytest.raises(TooLarge, match="deeper than 12"):
+        stage(max_depth=12).decode(record(deep))
+
+
+def test_fields_are_inferred_unless_they_should_not_be():
+    text = b"Wang X, Li Y. Deep learning for plant disease detection. Plant Methods. 2019;15(2):100-110."
+    bare = XML.replace(b"Doe J. First work. <source>J Firsts</source> <year>2001</year>", text)
+    first = stage().decode(record(bare)).paper.references[0]
+    assert (first.inferred.year, first.inferred.volume, first.inferred.last_names) == (2019, "15", ("Wang", "Li"))
+    assert (first.year, first.volume, first.last_names) == (None, None, ())
+    assert stage(infer_fields=False).decode(record(bare)).paper.references[0].inferred is None
+    assert stage().decode(record()).paper.references[0].inferred is None
