@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from reflink.jats.scanner import characters, content, vocabulary
-from reflink.jats.scanner.caching import named_for
+from reflink.jats.scanner.caching import kept
 from reflink.jats.scanner.characters import AMPERSAND, APOSTROPHE, GT, LT, QUOTE, Bytes
 from reflink.jats.scanner.content import BLANK, NAME, SPECIAL, comment_end, instruction_end, reference_end, text_end
 from reflink.jats.scanner.vocabulary import name_hash
@@ -25,8 +25,7 @@ _BANG, _SLASH, _COLON, _EQUALS, _QUESTION = 33, 47, 58, 61, 63
 _DEPTH, _ATTRIBUTES = 200, 24
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
-@named_for(characters, content, vocabulary)
+@kept(characters, content, vocabulary)
 def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
     """Where the element whose tag begins at ``at`` ends; -1 when in doubt.
 
@@ -101,8 +100,7 @@ def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
     return -1
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
-@named_for(characters, content, vocabulary)
+@kept(characters, content, vocabulary)
 def next_start(data: Bytes, at: int, names: np.ndarray) -> int:
     """Where the next element begins that has one of these names (hashes, uint64; none: any), at ``at`` or behind.
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 
 from reflink.jats.scanner import characters as c
 from reflink.jats.scanner import plain, records, tags
 from reflink.jats.scanner import vocabulary as v
 from reflink.jats.scanner import writing as w
-from reflink.jats.scanner.caching import named_for
+from reflink.jats.scanner.caching import kept
 from reflink.jats.scanner.characters import Bytes, Integers
 from reflink.jats.scanner.records import (
     CODE,
@@ -46,8 +45,7 @@ _MAY_BEGIN[np.frombuffer(b"!?/refmcn", np.uint8)] = True
 _CODE, _START, _OWN, _HINTS = range(4)
 
 
-@njit(boundscheck=True, cache=True, nogil=True)  # type: ignore[untyped-decorator]
-@named_for(c, plain, records, tags, v, w)
+@kept(c, plain, records, tags, v, w)
 def scan(
     data: Bytes, prefixed: bool, out: Bytes, aside: Bytes, js: Bytes, rows: Integers, items: Integers
 ) -> tuple[int, int, int]:
