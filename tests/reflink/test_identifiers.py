@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reflink import identifiers, workids
 from reflink.entities import Ids
 from reflink.identifiers import extract, normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid
-from reflink.stripping import REMOVED, separate, strip
+from reflink.stripping import strip
 from reflink.workids import work_id
 
 SICI = "10.1002/(sici)1097-0134(19990101)34:1<1::aid-prot1>3.0.co;2-#"
@@ -114,15 +114,6 @@ def test_numbers_are_no_identifiers() -> None:
     assert extract("Lancet 2000; 356: 1083. 11009150") is identifiers.NO_IDS
 
 
-def test_strip_leaves_words_alone() -> None:
-    text = "Searching PubMed: a guide (with doi examples), 10.5 cm"
-    assert strip(text) == text
-
-
-def test_strip_takes_the_label_of_what_was_removed() -> None:
-    assert strip(f"Lancet 356 (doi: {REMOVED}) 1083 PubMed: {REMOVED}.") == "Lancet 356 1083."
-
-
 def test_work_id_prefers_doi_then_pmid_then_pmcid_then_arxiv() -> None:
     every = {"doi": "10.1000/a", "pmid": "1", "pmcid": "PMC1", "arxiv": "1706.03762"}
     for kind in ("doi", "pmid", "pmcid", "arxiv"):
@@ -164,16 +155,6 @@ def test_normalising_again_changes_nothing(text: str) -> None:
 
 
 @given(TEXTS)
-@example("10.10.1000/b00/c")
-@example("PMPMC12345C12345")
-@example("doi:\x0110.1000/x")
-def test_nothing_is_found_in_what_is_stripped(text: str) -> None:
-    bare = strip(text)
-    assert extract(bare) == Ids()
-    assert strip(bare) == bare
-
-
-@given(TEXTS)
 def test_what_is_found_is_normal(text: str) -> None:
     found = extract(text)
     for kind, value in found:
@@ -195,14 +176,6 @@ _PATTERNS = (identifiers._PLAIN_DOI, r"10\.\d{4,9}/[a-z\d._()-]{1,20}")
 NEARLY_PLAIN = st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern in _PATTERNS))
 
 
-def tight(text: str) -> str:
-    """As the text of a citation comes: white space collapsed, none before punctuation."""
-    text = " ".join(text.split())
-    for mark in ",.;:)]":
-        text = text.replace(f" {mark}", mark)
-    return text
-
-
 @given(DOI_LIKE)
 @example("10.1000/.epubhttp:")
 @example("10.1000/.epub&")
@@ -220,35 +193,6 @@ def test_a_doi_is_normalised_to_itself(text: str) -> None:
 def test_the_quick_path_of_dois_is_the_slow_one(text: str) -> None:
     found = identifiers._first_doi(text)
     assert normalise_doi(text) == (found[2] if found else None)
-
-
-@given(st.one_of(TEXTS, DOI_LIKE))
-@example("(10.1000/a) b")
-@example("doi: \x01")
-@example("A. doi:\x01.")
-@example("PubMed \x01 \x01")
-@example("(\x01")
-@example("A (doi \x01")
-@example("A , \x01")
-@example("\x01 10.1000/a \x01")
-def test_separate_is_extract_and_strip(text: str) -> None:
-    for one in (tight(text), tight(text.replace(REMOVED, ""))):
-        found, rest = separate(one)
-        assert found == {kind: value for kind, value in extract(one) if value}
-        assert rest == strip(one)
-        if not identifiers.promising(one):
-            assert separate(one, plain=True) == ({}, rest)
-
-
-WORDS = st.sampled_from(
-    ("A", "b.", "doi", "doi:", "PubMed", "PMID:", "(", ")", "[", ",", ".", ";", "-", REMOVED, REMOVED, "é" * 50)
-)
-
-
-@given(st.lists(WORDS, max_size=12))
-def test_marks_are_removed_alike_with_and_without_a_look_for_identifiers(words: list[str]) -> None:
-    for text in (tight(" ".join(words)), tight("".join(words))):
-        assert separate(text, plain=True) == separate(text) == ({}, strip(text))
 
 
 @given(TEXTS)
