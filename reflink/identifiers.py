@@ -178,6 +178,9 @@ def _doi_suffix(rest: str) -> str:
                 rest = rest[:-1]
         if "<" in rest and not _SICI.fullmatch(rest):  # what was cut off made it a SICI
             rest = rest.split("<", 1)[0]
+        hash_at = rest.find("#")
+        if hash_at >= 0 and not (rest[:hash_at].endswith(";2-") or _SICI.fullmatch(rest)):
+            rest = rest[:hash_at]
         if rest == before:
             return rest
 

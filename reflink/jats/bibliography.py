@@ -21,6 +21,8 @@ _UNSTRUCTURED: Final = "display-unstructured"
 _SAME_WORDS: Final = 0.5
 #: How many works back in its entry a citation may be the second description of; bounds the comparisons.
 _NEAR: Final = 16
+#: Citations of one paper whose fields are inferred, at the most: as many as the longest real bibliographies have.
+_INFERRED: Final = 1000
 #: Longest XML id that goes into a reference's id, in characters.
 _MAX_XML_ID: Final = 100
 
@@ -41,6 +43,7 @@ def references(document: Document, citing: str, name: str, limits: Limits, *, in
     """
     found = entries(document, name, limits)
     made: list[Reference] = []
+    asked, most = 0, _INFERRED if infer else 0
     for entry, key in zip(found, _keys(found), strict=True):
         about: dict[str, Any] = {"citing": citing}
         if entry.xml_id:
@@ -48,8 +51,10 @@ def references(document: Document, citing: str, name: str, limits: Limits, *, in
         if entry.label:
             about["label"] = entry.label
         for ordinal, citation in enumerate(entry.works, start=1):
-            if infer and citation.keys().isdisjoint(DESCRIBING) and (inferred := recognise(raw_query(citation))):
-                citation["inferred"] = inferred
+            if asked < most and citation.keys().isdisjoint(DESCRIBING):
+                asked += 1
+                if inferred := recognise(raw_query(citation)):
+                    citation["inferred"] = inferred
             made.append(Reference.made({**about, "id": f"{citing}#{key}.{ordinal}", "position": len(made) + 1, **citation}))
     return tuple(made)
 

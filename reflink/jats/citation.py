@@ -62,6 +62,7 @@ def read_citation(said: Citation, *, spaced: bool) -> None:
     if len(printed) > MAX_TEXT:
         said["raw_text"] = printed[:MAX_TEXT].rstrip()
         said.pop("raw_noid", None)
+        hints = True  # what is left was not looked at as a whole
         bare = (bare or printed)[:MAX_TEXT].rstrip()
     if hints or (bare and bare != printed):
         found, noid = separate(bare or printed, plain=not hints)

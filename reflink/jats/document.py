@@ -86,7 +86,7 @@ def read(data: bytes, source: str | None, limits: Limits) -> Document:
         raise NotAPaper(f"{name}: not XML: " + ("empty" if not start else "it does not begin with '<'"))
     root, broken = _parse(data, name, limits, warnings)
     article = _article(root, name)
-    prefixed = any(item.tag[0] == "{" for item in (article, *article))
+    prefixed = any(_space(item) for item in (article, *article))
     article = _plainly_named(article)
     _check_depth(article, name, limits)
     return Document(article, tuple(warnings), _source(data, root, article, broken=broken), prefixed)
@@ -273,7 +273,7 @@ def _article(root: etree._Element, name: str) -> etree._Element:
 
 def _plainly_named(article: etree._Element) -> etree._Element:
     """The article with its elements out of their namespace; MathML and the like keep theirs."""
-    spaces = {item.tag.rpartition("}")[0][1:] for item in (article, *article)}
+    spaces = {_space(item) for item in (article, *article)}
     for space in spaces - {""}:
         for element in article.iter(f"{{{space}}}*"):
             element.tag = _local(element)
@@ -281,8 +281,13 @@ def _plainly_named(article: etree._Element) -> etree._Element:
 
 
 def _local(element: etree._Element) -> str:
-    """An element's name without its namespace; recovered ones may have no proper name."""
-    return element.tag.rpartition("}")[2]
+    """An element's name without its namespace; recovered ones may have no proper name, and what is no element has none."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _space(element: etree._Element) -> str:
+    """The namespace of an element's name."""
+    return element.tag.rpartition("}")[0][1:] if isinstance(element.tag, str) else ""
 
 
 def _check_depth(article: etree._Element, name: str, limits: Limits) -> None:

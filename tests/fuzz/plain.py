@@ -12,6 +12,8 @@ from typing import Final
 
 from lxml import etree
 
+from reflink.identifiers import MAX_DOI
+
 CITATIONS: Final = frozenset(("mixed-citation", "element-citation", "citation", "nlm-citation"))
 #: No part of what is cited, or no text.
 _SILENT: Final = frozenset(("label", "tex-math", "inline-graphic", "graphic", "annotation-xml", "fn"))
@@ -75,7 +77,9 @@ def read(data: bytes) -> Plain | None:
 
 
 def _entry(element: etree._Element) -> Entry:
-    citations = list(element.iter(*CITATIONS))
+    silent = [item for item in element.iter(*_SILENT) if item is not element]
+    hidden = {citation for item in silent for citation in item.iter(*CITATIONS)}
+    citations = [item for item in element.iter(*CITATIONS) if item not in hidden]
     texts = [letters("".join(_text(item, []))) for item in citations or [element]]
     xml_id = (element.get("id") or "").strip() or None
     return Entry(xml_id, tuple(texts), _doi(citations[0]) if len(citations) == 1 else None)
@@ -84,8 +88,8 @@ def _entry(element: etree._Element) -> Entry:
 def _text(element: etree._Element, into: list[str]) -> list[str]:
     into.append(element.text or "")
     for child in element:
-        tag = str(child.tag)
-        if tag[0] == "{":
+        space, _, tag = str(child.tag).rpartition("}")
+        if "MathML" in space:
             into.extend(map(str, child.itertext()))
         elif tag not in _SILENT:
             _text(child, into)
@@ -100,4 +104,4 @@ def _doi(citation: etree._Element) -> str | None:
     if any(item.tag in _SILENT for item in bearers[0].iterancestors()):
         return None
     text = (bearers[0].text or "").strip()
-    return text if _SIMPLE_DOI.fullmatch(text) else None
+    return text if len(text) <= MAX_DOI and _SIMPLE_DOI.fullmatch(text) else None

@@ -182,6 +182,7 @@ NEARLY_PLAIN = st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern in
 @example("10.1000/-epubepub")
 @example("10.1000%2F.epubPMID")
 @example("10.1000/<::1>")
+@example("10.1000/#<::>")
 def test_a_doi_is_normalised_to_itself(text: str) -> None:
     for doi in (extract(text).doi, normalise_doi(text)):
         assert doi is None or (normalise_doi(doi) == doi and extract(doi).doi == doi)

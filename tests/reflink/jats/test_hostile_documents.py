@@ -130,3 +130,20 @@ def test_depth_is_refused_by_name() -> None:
     for tag in ("ref", "citation", "x", "label", "italic"):
         with pytest.raises(TooLarge, match=r"^x: "):
             parse(article(f"<{tag}>" * 5000 + "A" + f"</{tag}>" * 5000), source="x")
+
+
+@pytest.mark.parametrize("data", [b"<article><front&&F;x;", b"<article><front&\xe1;"])
+def test_entities_between_elements_of_broken_xml(data: bytes) -> None:
+    assert parse(data, source="x").references == ()
+
+
+def test_a_text_beyond_the_limit_keeps_no_identifier() -> None:
+    ids = " ".join(f'<pub-id pub-id-type="doi">10.1000/{number}</pub-id>' for number in range(2000))
+    (reference,) = references(f"<ref><mixed-citation>Words {ids}</mixed-citation></ref>")
+    assert len(reference.raw_text) <= 10_000
+    assert reference.raw_noid == "Words"
+
+
+def test_thousands_of_citations_without_tags() -> None:
+    found = references("<ref><mixed-citation>Wang X. Title. J Soil. 2001;7:1-9.</mixed-citation></ref>" * 3000)
+    assert sum(reference.inferred is not None for reference in found) in (0, 1000)
