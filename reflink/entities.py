@@ -41,7 +41,7 @@ class Entity(BaseModel):
 
     @classmethod
     def made(cls, values: dict[str, Any]) -> Self:
-        """Of fields by name that the caller vouches for: like ``cls(**values)``, unchecked and ten times faster."""
+        """Of fields by name that the caller vouches for: like ``cls(**values)``, unchecked and so much faster."""
         entity = cls.__new__(cls)
         put = object.__setattr__
         put(entity, "__dict__", {**_template(cls), **values})

@@ -25,6 +25,7 @@ DESCRIBING: Final = ("title", "chapter_title", "last_names", "collab", "editors"
 _PAGE_BREAK: Final = re.compile(r"[-‐‑–—,;]+")
 #: What stands in for fields that have no element of their own.
 _STAND_INS: Final = {"_data_title": "title", "_part_title": "chapter_title", "_number": "first_page"}
+_LOOSE: Final = re.compile(r" +([,.;:)\]])")
 _LINK: Final = re.compile(f"{BEGINS}([^{ENDS}]*){ENDS}")
 
 
@@ -50,7 +51,7 @@ def read_citation(said: Citation, *, spaced: bool) -> None:
     bare: str = said.pop("_bare", "")
     if "_ids" in said:
         items: list[tuple[int, int, str, str]] = said.pop("_ids")
-        kept = {re.sub(r" +([,.;:)\]])", r"\1", item[2]) for item in items if not _taken(*item, said, ids)}
+        kept = {_LOOSE.sub(r"\1", item[2]) for item in items if not _taken(*item, said, ids)}
         if BEGINS in bare:
             bare = _LINK.sub(lambda link: link[1] if link[1] in kept else REMOVED, bare)
             hints = hints or any(kept)  # their text was not looked at yet

@@ -64,7 +64,7 @@ _DOCTYPE_STEP: Final = re.compile(rb"[\[\]>]|\"[^\"]*\"|'[^']*'|<!--|<\?|<!")
 _DECLARED: Final = re.compile(
     rb"<!ENTITY\s+([A-Za-z_][\w.:-]*)\s+(?:\"((?:[^\"%&<]|&#x?[0-9A-Fa-f]{1,6};)*)\"|'((?:[^'%&<]|&#x?[0-9A-Fa-f]{1,6};)*)')\s*>"
 )
-#: What is no part of the text.
+#: Encodings whose bytes are UTF-8.
 _UTF8: Final = frozenset(("utf-8", "utf8", "ascii", "us-ascii"))
 _FORBIDDEN: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _CHARACTER: Final = re.compile(r"&#(?:0*(\d{1,9})|x0*([0-9A-Fa-f]{1,8}));")
@@ -214,6 +214,7 @@ def _source(data: bytes, root: etree._Element, article: etree._Element, *, broke
 
 
 def _parse(data: bytes, name: str, limits: Limits, warnings: list[str]) -> tuple[etree._Element, bool]:
+    """The root, without what its tree is not needed for, and whether it had to be recovered."""
     shorter = trimmed(data) if limits.depth >= _DEEPEST else None
     if shorter is not None and (root := _attempt(shorter, recover=False)[0]) is not None and _local(root) == "article":
         return root, False

@@ -11,7 +11,7 @@ from reflink.errors import TooLarge
 from reflink.jats.document import Document, Limits
 from reflink.jats.scanner.scan import DEEP, FULL, MANY, scan
 
-#: One entry: its citations (see `reflink.jats.scanner.records`), then its XML id and its label as written in the XML.
+#: One entry: its citations (see `reflink.jats.scanner.records`), then its XML id as written in the XML, and its label.
 Scanned = list[Any]
 
 # The fewest bytes of XML that a citation and an item of one take.
