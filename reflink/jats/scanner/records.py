@@ -149,6 +149,22 @@ def write_citation(
         at = w.literal(js, at, w.BARE)
         at = _bare(js, at, out, start, stop, items, n_items, plain)
         at = w.literal(js, at, w.END)
+    first = True
+    for i in range(0 if plain else n_items):
+        code = items[i, CODE]
+        if v.PUB_ID <= code <= v.SELF_URI or code == v.NUMBER:
+            at = w.literal(js, at, w.IDS if first else w.AGAIN)
+            first = False
+            at = w.number(js, at, code)
+            at = w.literal(js, at, w.COMMA)
+            at = w.number(js, at, items[i, WHICH])
+            at = w.literal(js, at, w.TEXT)
+            at = w.copy(js, at, out, items[i, START], items[i, STOP])
+            at = w.literal(js, at, w.NEXT)
+            at = w.copy(js, at, data, items[i, FROM], items[i, TO])
+            at = w.literal(js, at, w.END)
+    if not first:
+        at = w.literal(js, at, w.DONE)
     if hints:
         at = w.literal(js, at, w.HINTS)
     return at
@@ -223,35 +239,9 @@ def _bare(js: Bytes, at: int, out: Bytes, start: int, stop: int, items: Integers
 
 @njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
 def write_attributes(
-    js: Bytes,
-    at: int,
-    data: Bytes,
-    out: Bytes,
-    aside: Bytes,
-    items: Integers,
-    n_items: int,
-    kind_start: int,
-    kind_stop: int,
-    label_start: int,
-    label_stop: int,
+    js: Bytes, at: int, data: Bytes, kind_start: int, kind_stop: int, aside: Bytes, label_start: int, label_stop: int
 ) -> int:
-    """Appends what came from attributes, as XML has it, and the label; ends the object, and puts a comma."""
-    first = True
-    for i in range(n_items if not _all_plain(data, out, items, n_items) else 0):
-        code = items[i, CODE]
-        if v.PUB_ID <= code <= v.SELF_URI or code == v.NUMBER:
-            at = w.literal(js, at, w.IDS if first else w.AGAIN)
-            first = False
-            at = w.number(js, at, code)
-            at = w.literal(js, at, w.COMMA)
-            at = w.number(js, at, items[i, WHICH])
-            at = w.literal(js, at, w.TEXT)
-            at = w.copy(js, at, out, items[i, START], items[i, STOP])
-            at = w.literal(js, at, w.NEXT)
-            at = w.copy(js, at, data, items[i, FROM], items[i, TO])
-            at = w.literal(js, at, w.END)
-    if not first:
-        at = w.literal(js, at, w.DONE)
+    """Appends the kind, as XML has it, and the label; ends the object, and puts a comma."""
     if kind_stop > kind_start:
         at = w.literal(js, at, w.KIND)
         at = w.copy(js, at, data, kind_start, kind_stop)

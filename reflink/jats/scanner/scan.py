@@ -187,9 +187,7 @@ def scan(
                     if not in_entry:
                         written = w.literal(js, written, w.LIST)
                     written = write_citation(js, written, data, out, start, stop, fields, items, n_items, year, state[c.HINTS])
-                    written = write_attributes(
-                        js, written, data, out, aside, items, n_items, kind_from, kind_to, label_from, label_to
-                    )  # fmt: skip
+                    written = write_attributes(js, written, data, kind_from, kind_to, aside, label_from, label_to)
                     rows[n_rows, 1] = stack[level, _OWN]
                     n_rows += 1
                     in_entry += 1
