@@ -64,7 +64,7 @@ class Repeat(Stage[Received, NoView]):
 
     name = "repeat"
     inputs = ("references",)
-    uses = ("outcomes",)
+    outputs = ("outcomes",)
 
     def decode(self, record: Received) -> Received:
         """As it is."""
@@ -87,7 +87,7 @@ class Typed(Stage[ReferenceEvent, NoView]):
 
     name = "typed"
     inputs = ("references",)
-    uses = ("outcomes",)
+    outputs = ("outcomes",)
 
     def decode(self, record: Received) -> ReferenceEvent:
         """The event."""

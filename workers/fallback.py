@@ -37,7 +37,8 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
 
     name = "fallback"
     inputs = ("fallback",)
-    uses = ("outcomes", "catalog")
+    outputs = ("outcomes",)
+    follows = ("catalog",)
 
     def __init__(self, settings: FallbackSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock

@@ -69,7 +69,8 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
     name = "ledger"
     inputs = ("outcomes",)
     background_inputs = ("catalog",)
-    uses = ("links", "manifests")
+    outputs = ("links", "manifests")
+    follows = ("catalog", "links", "manifests")
     sequential = True
 
     def __init__(self, settings: LedgerSettings) -> None:

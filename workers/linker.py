@@ -53,7 +53,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     name = "linker"
     inputs = ("references",)
     background_inputs = ("retries",)
-    uses = ("fallback", "outcomes", "catalog")
+    outputs = ("fallback", "outcomes")
+    follows = ("catalog",)
 
     def __init__(self, settings: LinkerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock

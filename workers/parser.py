@@ -41,7 +41,7 @@ class ParserStage(Stage[PaperVersion, NoView]):
 
     name = "parser"
     inputs = ("papers",)
-    uses = ("references", "outcomes", "catalog")
+    outputs = ("references", "outcomes", "catalog")
 
     def __init__(self, settings: ParserSettings) -> None:
         self.settings = settings

@@ -77,7 +77,7 @@ class Runtime:
     def _serve(self) -> None:
         inputs = (*self.stage.inputs, *self.stage.background_inputs)
         with TopicAdmin(self.settings) as admin:
-            found = admin.check({*inputs, *self.stage.uses, "dead-letters"})
+            found = admin.check({*inputs, *self.stage.outputs, *self.stage.follows, "dead-letters"})
         # Warm before joining: partitions given to a worker that cannot serve them yet would wait for it.
         started = time.monotonic()
         self.stage.warm()

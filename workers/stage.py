@@ -118,8 +118,10 @@ class Stage(ABC, Generic[E, V]):
     inputs: tuple[str, ...]
     #: Topics read only while the inputs have no lag.
     background_inputs: tuple[str, ...] = ()
-    #: Topics written or followed, checked at the start.
-    uses: tuple[str, ...] = ()
+    #: Topics written; the dead letters, which every worker writes, need not be named.
+    outputs: tuple[str, ...] = ()
+    #: Topics read outside the worker's group: a catalog that is followed, what a store is brought up from.
+    follows: tuple[str, ...] = ()
     #: Whether a batch must be committed before the next is handled, since it changes what the next one sees.
     sequential: bool = False
 

@@ -18,7 +18,7 @@ class Echo(Stage[Received, NoView]):
 
     name = "echo"
     inputs = ("references",)
-    uses = ("outcomes",)
+    outputs = ("outcomes",)
 
     def __init__(self, *, seconds: float = 0.0) -> None:
         self.seconds = seconds

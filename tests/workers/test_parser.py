@@ -315,7 +315,7 @@ def test_what_is_no_paper_is_refused(value: bytes):
 
 def test_the_parser_declares_the_topics_it_writes():
     written = {message.topic for message in handled(record(), record(None, key=b"doi:10.1/a"))}
-    assert written <= set(ParserStage.uses) <= set(TOPICS)
+    assert written <= set(ParserStage.outputs) <= set(TOPICS)
 
 
 # Limits and what is inferred

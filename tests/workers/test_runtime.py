@@ -57,7 +57,7 @@ def test_an_idle_worker_has_no_lag_behind_markers_and_aborted_records(kafka, sta
     class Reader(Echo):
         name = "reader"
         inputs = ("outcomes",)
-        uses = ("links",)
+        outputs = ("links",)
 
         def handle(self, batch, view):
             return Output()

@@ -82,7 +82,7 @@ def test_a_topic_for_smaller_or_larger_messages_is_refused(name: str, off_by: in
 
 @pytest.mark.parametrize("stage", [parser.ParserStage, linker.LinkerStage, fallback.FallbackStage, ledger.LedgerStage])
 def test_every_topic_of_a_stage_is_one_of_ours(stage: Any):
-    assert {*stage.inputs, *stage.background_inputs, *stage.uses} <= set(TOPICS)
+    assert {*stage.inputs, *stage.background_inputs, *stage.outputs, *stage.follows} <= set(TOPICS)
 
 
 @given(st.binary(max_size=40), st.integers(1, 64))
