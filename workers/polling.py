@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 _POLL_MS: Final = 100
 _PAUSED_POLL_MS: Final = 10
+_JOINING_POLL_MS: Final = 1000
 _CALL_MS: Final = 3000
 _SEEK_MS: Final = 500
 
@@ -65,9 +66,12 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         """One turn of the loop. Raises WorkerError."""
         try:
             with self.activity("polling"):
+                if self._joining():
+                    self._fetch(_JOINING_POLL_MS)
+                    return
                 self._seek_back()
                 self._pause_or_resume()
-                self._fetch()
+                self._fetch(_PAUSED_POLL_MS if self._paused else _POLL_MS)
                 now = time.monotonic()
                 if now >= self._next_idle_commit and self.flow.idle():
                     self._next_idle_commit = now + self.settings.idle_commit_s
@@ -135,6 +139,14 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
     def _partition(self, place: Place) -> TopicPartition:
         return TopicPartition(self.settings.topic(place[0]), place[1])
 
+    def _joining(self) -> bool:
+        """Whether the group is being joined. Nothing but polling is done then, and that without haste.
+
+        kafka-python 3.0.12 forgets a join that comes about while nobody polls, and begins another: with short polls and other
+        calls between them a member joined again and again for minutes, and the whole group waited.
+        """
+        return bool(self.consumer.group_metadata().state == MemberState.REBALANCING)
+
     def _seek_back(self) -> None:
         for place in self.flow.to_seek_back():
             partition, departures = self._partition(place), self.flow.departures()
@@ -171,8 +183,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             # What is judged again waits for what is judged first.
             (self.consumer.pause if self._lagging or self.flow.waiting() else self.consumer.resume)(*background)
 
-    def _fetch(self) -> None:
-        polled = self.consumer.poll(timeout_ms=_PAUSED_POLL_MS if self._paused else _POLL_MS)
+    def _fetch(self, timeout_ms: int) -> None:
+        polled = self.consumer.poll(timeout_ms=timeout_ms)
         # A member that got no partition has joined too: it waits for one to become free.
         self.joined = self.joined or self.consumer.group_metadata().state == MemberState.STABLE
         if not polled:

@@ -145,8 +145,7 @@ def test_a_batch_that_outlasts_the_revocation_deadline_is_given_up_not_doubled(k
         until(lambda: slow.batches)
         with running(Echo(), worker_settings(kafka, state, slot="b")):
             slow.seconds = 0.0
-            # Seconds nearly always, minutes once in ten: docs/reliability.md#known
-            until(lambda: lag(kafka, "echo", "references") == 0, 180)
+            until(lambda: lag(kafka, "echo", "references") == 0)
     once_each(values(kafka), 300)
 
 
