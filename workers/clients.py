@@ -6,7 +6,6 @@ import logging
 from typing import Any, Final
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.errors import (
     AuthorizationError,
     KafkaError,
@@ -14,6 +13,7 @@ from kafka.errors import (
     UnsupportedVersionError,
 )
 
+from workers.assignment import EvenByTopicAssignor
 from workers.errors import BrokerRefused, BrokerUnreachable
 from workers.settings import KafkaSettings, WorkerSettings
 
@@ -46,7 +46,7 @@ def group_consumer(settings: WorkerSettings, group: str) -> KafkaConsumer:
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         allow_auto_create_topics=False,
-        partition_assignment_strategy=[CooperativeStickyAssignor],
+        partition_assignment_strategy=[EvenByTopicAssignor],
         session_timeout_ms=int(settings.session_timeout_s * 1000),
         heartbeat_interval_ms=max(100, int(settings.session_timeout_s * 1000 / 4)),
         # Polling never waits for handling, so a member that does not poll is dead.
