@@ -77,3 +77,29 @@ def test_levels(lines: Any):
     logging.getLogger("kafka.client").info("hidden")
     logging.getLogger("kafka.client").warning("shown")
     assert [line["event"] for line in lines()] == ["shown"]
+
+
+def test_a_library_that_repeats_itself_is_cut_short_and_says_by_how_much():
+    now = 0.0
+    throttle = logs.Throttle(3, 10.0, clock=lambda: now)
+
+    def told(name: str) -> logging.LogRecord | None:
+        record = logging.makeLogRecord({"name": name})
+        return record if throttle.filter(record) else None
+
+    assert [bool(told("kafka.a")) for _ in range(6)] == [True, True, True, False, False, False]
+    assert told("kafka.b"), "each logger has lines of its own"
+    now = 11.0
+    later = told("kafka.a")
+    assert later is not None
+    assert later.held_back == 3
+    assert not hasattr(told("kafka.a"), "held_back")
+
+
+def test_only_the_library_is_cut_short(lines: Any):
+    for number in range(30):
+        logging.getLogger("kafka.net").error("again")
+        logging.getLogger("workers.x").error("ours %d", number)
+    shown = [line["event"] for line in lines()]
+    assert sum(event.startswith("ours") for event in shown) == 30
+    assert 0 < shown.count("again") < 30
