@@ -54,6 +54,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self._lagging = False
         self._next_idle_commit = 0.0
         self._next_lag = 0.0
+        #: What polling fails with at present.
+        self._failed = ""
         #: Committed position when last seen to move, and when; and when any of them last did.
         self._progress: dict[Place, tuple[int, float]] = {}
         self._any_progress = 0.0
@@ -89,7 +91,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         """Stays in the group without fetching, while the last batch is finished."""
         try:
             self.consumer.pause(*self.consumer.assignment())
-            self.consumer.poll(0)
+            self.consumer.poll(_JOINING_POLL_MS if self._joining() else 0)
         except KafkaError:
             log.debug("polling failed while draining", exc_info=True)
 
@@ -225,6 +227,9 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self.committed.update(behind)
 
     def _measure_lag(self) -> None:
+        if time.monotonic() < self._next_lag:
+            return
+        self._next_lag = time.monotonic() + self.settings.lag_interval_s
         places = list(self.flow.owned())
         if not places:
             return
@@ -249,6 +254,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             elif now - before[1] > self.settings.stall_timeout_s:
                 raise Stalled(
                     f"{place[0]}[{place[1]}] stands at offset {position} with {lag} records to read and has made no progress "
-                    f"for {now - before[1]:.0f} s: the process ends so that it is started anew"
+                    f"for {now - before[1]:.0f} s{'; polling fails with ' + self._failed if self._failed else ''}: "
+                    "the process ends so that it is started anew"
                 )
         self._lagging = lagging
