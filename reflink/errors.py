@@ -30,5 +30,12 @@ class SnapshotError(ReflinkError):
     """A catalog folder is damaged, unfinished, or made by another model, mode, precision or format."""
 
 
+class UnusableSnapshot(SnapshotError):
+    """A snapshot that time or a fault has made useless: damaged, unfinished, of another format, too old for its topic.
+
+    Nobody chose wrongly, so a worker goes on without it; other SnapshotErrors are for an operator to put right.
+    """
+
+
 class BadVector(ReflinkError):
     """A vector that has no direction: NaN, infinite or all zero values, or the wrong number of dimensions."""

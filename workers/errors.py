@@ -59,3 +59,9 @@ class BrokerRefused(WorkerError):
     """The broker refuses what no retry can mend: credentials, authorisation, or a version too old."""
 
     exit_code = 8
+
+
+class StoreFailed(WorkerError):
+    """The state folder takes or gives nothing: full, forbidden, or the ledger's store in it was damaged and is removed."""
+
+    exit_code = 10

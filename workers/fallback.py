@@ -13,9 +13,10 @@ from reflink.policy import Policy, Profile
 from reflink.verdict.judge import shipped
 from schemas import FallbackEvent, Outcome
 from schemas.envelope import PaperEvent
-from workers.following import CatalogFollower, open_catalog
+from workers.following import CatalogFollower
 from workers.outgoing import add_outcomes
 from workers.settings import FallbackSettings
+from workers.snapshots import open_catalog
 from workers.stage import Output, Received, Stage
 
 

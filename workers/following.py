@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kafka import KafkaConsumer, TopicPartition
@@ -17,14 +16,16 @@ from kafka.errors import KafkaError
 
 from reflink.catalog import Catalog
 from reflink.encoders import Encodes
-from reflink.entities import Work
-from reflink.errors import BadRecord, SnapshotError
+from reflink.entities import ID_KINDS, Work
+from reflink.errors import BadRecord, BadVector, SnapshotError
+from reflink.identifiers import NORMALISERS
 from schemas import CatalogEvent
 from workers import metrics
-from workers.clients import REFUSALS, plain_consumer, refused
-from workers.errors import Stalled
+from workers.clients import REFUSALS, UNREADABLE, end_of, plain_consumer, refused, unreadable
+from workers.errors import DeadLetterFlood, Stalled
 from workers.settings import CatalogSettings
-from workers.topics import TOPICS, TopicAdmin
+from workers.snapshots import check_origin
+from workers.topics import TopicAdmin
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ _STEP: Final = 32
 #: Works applied at a time while nothing else is to do.
 _BULK: Final = 1024
 _QUEUED: Final = 8
+#: After waiting so long for a version, it is asked whether there is such a one.
+_DOUBT_S: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class CatalogFollower:
         self._queue: queue.Queue[_News | BaseException] = queue.Queue(maxsize=_QUEUED)
         self._rest: list[Work | str] = []
         self._offset_after_rest = catalog.offset
+        #: Works in a row whose vector has no direction.
+        self._without_vector = 0
         self._stop = threading.Event()
         self._consumer: KafkaConsumer | None = None
 
@@ -95,13 +100,24 @@ class CatalogFollower:
         return any_news
 
     def wait_for(self, offset: int, deadline_s: float) -> None:
-        """Applies until the catalog's version is at least ``offset``. Raises Stalled when nothing came for so long."""
-        moved, seen = time.monotonic(), -1
+        """Applies until the catalog's version is at least ``offset``.
+
+        Raises Stalled when nothing came for so long, BadRecord when the topic does not reach as far.
+        """
+        moved, seen, asked = time.monotonic(), -1, False
         while self.catalog.offset < offset:
             if self.apply(1.0):
                 moved = time.monotonic()
             elif self.catalog.offset != seen:
                 moved, seen = time.monotonic(), self.catalog.offset
+            elif not asked and time.monotonic() - moved > _DOUBT_S:
+                asked = True
+                if offset > (end := end_of(self.settings, "catalog")):
+                    topic = self.settings.topic("catalog")
+                    raise BadRecord(
+                        f"it was judged at catalog offset {offset}, and {topic} ends at {end}: it is of another cluster or prefix, "
+                        "or the topic was created anew"
+                    )
             elif time.monotonic() - moved > deadline_s:
                 raise Stalled(
                     f"the catalog stands at offset {self.catalog.offset} and an event was judged at {offset}; nothing came for "
@@ -148,12 +164,35 @@ class CatalogFollower:
             if gone:
                 self.catalog.remove([each for each in run if isinstance(each, str)])
             else:
-                works = [each for each in run if isinstance(each, Work)]
-                if self.encoder is not None:
-                    self.catalog.add_encoded(works, self.encoder)
-                else:
-                    self.catalog.add(works)
+                self._add([each for each in run if isinstance(each, Work)])
             start = end
+
+    def _add(self, works: Sequence[Work]) -> None:
+        if self.encoder is None:
+            self.catalog.add(works)
+            return
+        try:
+            self.catalog.add_encoded(works, self.encoder)
+            self._without_vector = 0
+        except BadVector:
+            for work in works:
+                self._add_alone(work, self.encoder)
+
+    def _add_alone(self, work: Work, encoder: Encodes) -> None:
+        """A work whose vector has no direction is there without one, as on every replica: by its identifiers."""
+        try:
+            self.catalog.add_encoded([work], encoder)
+            self._without_vector = 0
+        except BadVector as error:
+            self.catalog.add_unencoded([work])
+            self._without_vector += 1
+            metrics.CATALOG_WITHOUT_VECTOR.inc()
+            log.error("a work has no vector", extra={"work": work.id, "detail": str(error)})
+            if self._without_vector >= self.settings.flood_run:
+                raise DeadLetterFlood(
+                    f"{self._without_vector} works in a row have no vector, the last is {work.id}: {error}; it is the model "
+                    "that is bad, not the works: check REFLINK_MODEL, REFLINK_DEVICE and REFLINK_PRECISION"
+                ) from None
 
     def _read(self, partition: TopicPartition) -> None:
         assert self._consumer is not None
@@ -164,6 +203,9 @@ class CatalogFollower:
             except REFUSALS as error:
                 self._queue.put(refused(error, self.settings))
                 return
+            except UNREADABLE as error:
+                self._queue.put(unreadable(error))
+                return
             except KafkaError as error:
                 log.warning("reading the catalog failed, trying again", extra={"reason": type(error).__name__})
                 time.sleep(0.5)
@@ -173,7 +215,7 @@ class CatalogFollower:
                     self._queue.put(error)
                 return
             records = polled.get(partition, [])
-            changes = [change for record in records if (change := _change_of(record.key, record.value)) is not None]
+            changes = [change for record in records if (change := _change_or_none(record.key, record.value)) is not None]
             now_at = records[-1].offset + 1 if records else position
             with suppress(KafkaError):  # also past transaction markers, where no record is
                 now_at = max(now_at, int(self._consumer.position(partition, timeout_ms=1000) or 0))
@@ -182,44 +224,34 @@ class CatalogFollower:
                 self._queue.put(_News(changes, position))
 
 
-def _change_of(key: bytes | None, value: bytes | None) -> Work | str | None:
-    """The work as it now is, the id of one that is gone, or None for an event that cannot be read.
+def change_of(key: bytes | None, value: bytes | None) -> Work | str:
+    """The work as it now is, or the id of one that is gone. Raises BadRecord for an event that says neither, or both.
 
     Only one worker of the fleet sends a bad catalog event to the dead letters (the ledger, which also consumes the topic
-    in its group); all others pass over it, each at the same place.
+    in its group); all others pass over it, each at the same place. So all ask here.
     """
+    if not key:
+        raise BadRecord("catalog event: its key must be a work id, and there is none")
     try:
-        if value is None:
-            return (key or b"").decode()
-        event = CatalogEvent.from_json(value)
-        if event.work is None:
-            return (key or b"").decode()
-    except (BadRecord, UnicodeDecodeError):
+        work_id = key.decode()
+    except UnicodeDecodeError:
+        raise BadRecord(f"catalog event: its key {key!r} is not UTF-8") from None
+    if value is None:
+        return work_id
+    work = CatalogEvent.from_json(value).work
+    if work is None:
+        return work_id
+    if work.id != work_id:
+        raise BadRecord(f"catalog event: its key is {work_id!r} and its work's id {work.id!r}")
+    kind, _, name = work_id.partition(":")
+    # A source may have built its ids from identifiers that are not normalised.
+    if kind in ID_KINDS and (said := getattr(work.ids, kind)) and (meant := NORMALISERS[kind](name)) not in (None, said):
+        raise BadRecord(f"catalog event: its work's id means {kind} {meant!r} and its identifiers say {said!r}")
+    return work
+
+
+def _change_or_none(key: bytes | None, value: bytes | None) -> Work | str | None:
+    try:
+        return change_of(key, value)
+    except BadRecord:
         return None
-    return event.work if event.work.id.encode() == key else None
-
-
-def open_catalog(settings: CatalogSettings, *, vectors: bool, trigrams: bool, empty: Catalog) -> Catalog:
-    """The settings' snapshot, or ``empty`` without one. Raises SnapshotError."""
-    if settings.catalog_snapshot is None:
-        return empty
-    return Catalog.open(settings.catalog_snapshot, vectors=vectors, trigrams=trigrams)
-
-
-def check_origin(catalog: Catalog, cluster: str, settings: CatalogSettings) -> None:
-    """Raises SnapshotError when the catalog is a snapshot of another topic, or of none."""
-    manifest, topic = catalog.manifest, settings.topic("catalog")
-    if settings.catalog_snapshot is None:
-        return
-    if (manifest.cluster, manifest.topic) != (cluster, topic):
-        origin = f"of {manifest.topic} on cluster {manifest.cluster}" if manifest.topic else "of no topic"
-        raise SnapshotError(
-            f"{settings.catalog_snapshot}: a snapshot {origin}, and this worker follows {topic} on cluster {cluster}: "
-            "fill the topic and bind the snapshot to it with `reflink-worker load WORKS --bind FOLDER`"
-        )
-    oldest = timedelta(milliseconds=int(TOPICS["catalog"].config["delete.retention.ms"]) / 2)
-    if (age := datetime.now(UTC) - datetime.fromisoformat(manifest.created)) > oldest:
-        raise SnapshotError(
-            f"{settings.catalog_snapshot} is {age.days} days old: tombstones since then may be gone from {topic}, so "
-            "works that were withdrawn would stay; make a new one"
-        )

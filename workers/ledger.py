@@ -12,13 +12,13 @@ import orjson
 from kafka import TopicPartition
 
 from reflink.catalog import Catalog
-from reflink.errors import BadRecord
-from schemas import SCHEMA_VERSION, CatalogEvent, LinkEvent, ManifestEvent, Outcome, OutcomesEvent, read_outcome_event
+from schemas import SCHEMA_VERSION, LinkEvent, ManifestEvent, Outcome, OutcomesEvent, read_outcome_event
 from schemas.links import OUTCOME_HEADER, PaperState
 from workers.clients import plain_consumer
 from workers.errors import Stalled
-from workers.following import CatalogFollower, open_catalog
+from workers.following import CatalogFollower, change_of
 from workers.settings import LedgerSettings
+from workers.snapshots import open_catalog
 from workers.stage import Message, Output, Place, Received, Stage
 from workers.store import TABLES, PartitionStore, Table
 from workers.topics import TOPICS, TopicAdmin, short_hash
@@ -89,12 +89,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         """Raises BadRecord."""
         if record.topic == "outcomes":
             return LedgerEvent(record.partition, read_outcome_event(record.value or b""))
-        if record.key is None:
-            raise BadRecord("a catalog event's key must be a work id, and there is none")
-        if record.value is not None:
-            event = CatalogEvent.from_json(record.value)
-            if event.work is not None and event.work.id.encode() != record.key:
-                raise BadRecord(f"catalog event: its key is {record.key!r} and its work's id {event.work.id!r}")
+        change_of(record.key, record.value)
         return LedgerEvent(record.partition, None)
 
     def view(self, batch: Sequence[LedgerEvent]) -> LedgerView:
@@ -112,12 +107,18 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         return output
 
     def assigned(self, places: Sequence[Place]) -> None:
-        """Opens the partitions' stores and brings them up to what is published."""
+        """Opens the partitions' stores and brings them up to what is published. Raises StoreFailed."""
         partitions = [partition for topic, partition in places if topic == "outcomes"]
         # Half the time that tombstones are kept: what was deleted since is still told.
         stale_after_s = int(TOPICS["links"].config["delete.retention.ms"]) / 2000
+        topic_ids: dict[Table, str | None] = {}
+        if partitions:
+            with TopicAdmin(self.settings) as admin:
+                found = admin.topic_ids(TABLES)
+                topic_ids = {table: found.get(table) for table in TABLES}
         for partition in partitions:
-            self.stores[partition] = PartitionStore(self.folder / str(partition), stale_after_s=stale_after_s)
+            folder = self.folder / str(partition)
+            self.stores[partition] = PartitionStore(folder, stale_after_s=stale_after_s, topic_ids=topic_ids)
         roll_forward({partition: self.stores[partition] for partition in partitions}, self.settings)
 
     def released(self, places: Sequence[Place]) -> None:
@@ -127,7 +128,10 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
                 store.close()
 
     def committed(self, output: Output, offsets: Mapping[Place, int]) -> None:
-        """Writes what was published to the stores."""
+        """Writes what was published to the stores. Raises StoreFailed.
+
+        What the stores say is then behind what is published, so nothing may be decided by it: the worker must end.
+        """
         by_partition: dict[int, list[tuple[Table, str, bytes | None]]] = {}
         for (partition, table, key), value in cast("dict[Row, bytes | None]", output.writes).items():
             by_partition.setdefault(partition, []).append((table, key, value))

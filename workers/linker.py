@@ -15,9 +15,10 @@ from reflink.verdict.judge import shipped
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
 from workers import metrics
-from workers.following import CatalogFollower, open_catalog
+from workers.following import CatalogFollower
 from workers.outgoing import add_outcomes, fallback_messages
 from workers.settings import LinkerSettings
+from workers.snapshots import open_catalog
 from workers.stage import Output, Received, Stage
 
 if TYPE_CHECKING:

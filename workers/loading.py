@@ -36,7 +36,7 @@ def load_and_bind(works: Iterable[Work], folder: Path, settings: KafkaSettings, 
     Workers then start from the folder instead of reading, and encoding, every work from the topic. Raises SnapshotError, and
     binds nothing, when the topic was not empty or the folder holds other works.
     """
-    catalog = Catalog.open(folder, vectors=False, trigrams=False)
+    catalog = Catalog.open(folder, vectors=False, trigrams=False, verify=True)
     topic = settings.topic("catalog")
     if end := end_of(settings, "catalog"):
         raise SnapshotError(
@@ -48,8 +48,8 @@ def load_and_bind(works: Iterable[Work], folder: Path, settings: KafkaSettings, 
     if len(seen) != len(catalog):
         raise SnapshotError(f"{folder} holds {len(catalog)} works and the file {len(seen)}: build the folder from this file")
     with TopicAdmin(settings) as admin:
-        cluster = admin.cluster_id()
-    snapshot.bind(folder, cluster=cluster, topic=topic, offset=end_of(settings, "catalog"))
+        cluster, topic_id = admin.cluster_id(), admin.topic_ids(["catalog"])["catalog"]
+    snapshot.bind(folder, cluster=cluster, topic=topic, offset=end_of(settings, "catalog"), topic_id=topic_id)
     return count
 
 

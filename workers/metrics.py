@@ -36,7 +36,13 @@ LEDGER_DECISIONS = Counter("reflink_ledger_decisions_total", "What became of out
 LAG = Gauge("reflink_lag_records", "Records between the committed position and the last stable offset.", ["topic", "partition"])
 # The catalog as this worker sees it.
 CATALOG_OFFSET = Gauge("reflink_catalog_offset", "Version of the catalog: next offset of its topic.")
+# What this worker began with: its snapshot, the one before it as that was unusable, or the topic from its beginning.
+CATALOG_SOURCE = Gauge("reflink_catalog_source", "1 for what the catalog was opened from, 0 for the others.", ["source"])
 CATALOG_WORKS = Gauge("reflink_catalog_works", "Works in the catalog.")
+# A model that returns no direction for a text; the work is found by its identifiers only.
+CATALOG_WITHOUT_VECTOR = Counter(
+    "reflink_catalog_without_vector_total", "Works taken in without a vector: the model gave none."
+)
 # Trouble.
 DEAD_LETTERS = Counter("reflink_dead_letters_total", "Records sent to the dead letters, by error.", ["reason"])
 REBALANCES = Counter("reflink_rebalances_total", "Times partitions were assigned, revoked or lost.", ["kind"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,13 +75,16 @@ def compress(data: bytes, encoding: Encoding) -> bytes:
 
 
 def put_aside(stored: bytes, root: Path) -> bytes:
-    """Writes a file named by its hash under ``root``, unless it is there; returns the pointer to it as JSON."""
+    """Writes a file named by its hash under ``root``, unless it is there whole; returns the pointer to it as JSON."""
     digest = hashlib.sha256(stored).hexdigest()
     path = root / digest[:2] / digest
-    if not path.exists():
+    if not (path.is_file() and path.read_bytes() == stored):
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_bytes(stored)
+        partial = path.with_suffix(f".{os.getpid()}.partial")  # two processes may put the same paper aside
+        with partial.open("wb") as file:
+            file.write(stored)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
     pointer = PaperPointer(
         schema_version=SCHEMA_VERSION, path=path.relative_to(root).as_posix(), sha256=digest, size=len(stored)

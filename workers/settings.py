@@ -47,6 +47,9 @@ class KafkaSettings(BaseSettings):
     kafka_ssl_keyfile: Path | None = Field(None, description="PEM file of the client's private key.")
     kafka_ssl_password: SecretStr | None = Field(None, description="Password of the private key. Never shown.")
     kafka_ssl_check_hostname: bool = Field(True, description="Refuse a broker whose certificate names another host.")
+    kafka_connect_timeout_s: Seconds = Field(
+        30.0, description="How long to wait for a broker that does not answer. One that refuses is not waited for."
+    )
     topic_prefix: str = Field(
         "reflink.",
         pattern=r"^[a-zA-Z0-9._-]*$",
@@ -118,7 +121,7 @@ class WorkerSettings(KafkaSettings):
         "With the worker's name it makes the transactional id. Default: the host's name.",
     )
     state_dir: Path = Field(
-        Path("state"), description="Folder for what a worker keeps on disk: lock files, the ledger's store."
+        Path("state"), description="Folder for what a worker keeps on disk: lock files, journals, the ledger's store."
     )
     http_host: str = Field("127.0.0.1", description="Address that /metrics and /health listen on.")
     http_port: int = Field(0, ge=0, le=65535, description="Port of /metrics and /health; 0 takes a free one and logs it.")
@@ -151,6 +154,9 @@ class WorkerSettings(KafkaSettings):
     flood_window: Count = Field(1000, description="The last so many records are watched for a flood of dead letters.")
     flood_share: float = Field(0.05, gt=0, le=1, description="More dead letters than this share of the window stop the worker.")
     flood_run: Count = Field(50, description="So many dead letters in a row stop the worker.")
+    poison_deaths: Count = Field(
+        3, description="A record that was alone in hand at so many deaths of the process becomes a dead letter."
+    )
 
     @model_validator(mode="after")
     def _deadlines_fit(self) -> Self:
@@ -182,6 +188,9 @@ class CatalogSettings(WorkerSettings):
     catalog_snapshot: Path | None = Field(
         None,
         description="Folder of a catalog snapshot to start from. Unset: the catalog topic is read from its beginning.",
+    )
+    verify_snapshot: bool = Field(
+        True, description="Read every byte of the snapshot at the start and compare checksums: 0.2 s for 500 MB in memory."
     )
     follow_share: float = Field(0.2, gt=0, le=1, description="Largest share of a busy worker's time that following may take.")
 

@@ -46,13 +46,15 @@ def build(
     mode: Mode = "TVL",
     lexical_mode: Mode | None = "Raw",
     cache: Path | None = None,
+    keep_previous: bool = True,
     on_bad: Callable[[BadRecord], object] = lambda _: None,
     progress: Progress = lambda *_: None,
 ) -> Built:
     """Reads works, encodes them (not without an ``encoder``), indexes their trigrams, and saves the snapshot ``out``.
 
     ``cache`` is a snapshot whose vectors are reused where model, precision, mode and text agree. Of lines with one id
-    the last counts; a bad line is told to ``on_bad`` and left out. Raises SnapshotError (``out`` is no catalog, another
+    the last counts; a bad line is told to ``on_bad`` and left out. A snapshot that is replaced is kept as
+    ``OUT.previous``, unless ``keep_previous`` is False. Raises SnapshotError (``out`` is no catalog, another
     build is at work there, ``cache`` is of another model), BadRecord (``source`` cannot be decompressed) and OSError.
     """
     snapshot.refuse_foreign(out)
@@ -84,7 +86,9 @@ def build(
                 catalog.trigrams.add([work.id for work in block], texts)
                 progress("indexing", start + len(block), len(works))
         progress("saving", 0, 1)
-        manifest = Catalog(Works(works), catalog.vectors, catalog.trigrams, catalog.manifest).save(out)
+        manifest = Catalog(Works(works), catalog.vectors, catalog.trigrams, catalog.manifest).save(
+            out, keep_previous=keep_previous
+        )
         progress("saving", 1, 1)
     shutil.rmtree(partial)
     return Built(manifest, lines, bad, repeated=lines - bad - manifest.works)

@@ -20,7 +20,7 @@ from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
 from reflink.encoders import Encodes
 from reflink.entities import Ids, Work
-from reflink.errors import SnapshotError
+from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.text import Mode, work_text
 
 if TYPE_CHECKING:
@@ -62,13 +62,15 @@ class Catalog:
         return cls(Works(), vectors, trigrams, manifest)
 
     @classmethod
-    def open(cls, folder: str | Path, *, vectors: bool = True, trigrams: bool = True) -> Self:
+    def open(cls, folder: str | Path, *, vectors: bool = True, trigrams: bool = True, verify: bool = False) -> Self:
         """The snapshot in ``folder``; an index it has is left out when ``vectors`` or ``trigrams`` is False.
 
-        Raises SnapshotError when it is missing, unfinished, damaged or of another format.
+        With ``verify`` every byte of what is opened is compared with its checksum; without, sizes are. Raises SnapshotError
+        when it is missing: UnusableSnapshot when unfinished, damaged or of another format.
         """
         folder = Path(folder)
-        manifest = snapshot.read(folder)
+        parts = [WORKS, *[VECTORS] * vectors, *[TRIGRAMS] * trigrams]
+        manifest = snapshot.verify(folder, parts) if verify else snapshot.read(folder)
         try:
             works = MappedWorks.open(folder / WORKS)
             vector_index, trigram_index = None, None
@@ -77,7 +79,7 @@ class Catalog:
             if trigrams and manifest.trigrams is not None:
                 trigram_index = _lexical().LexicalIndex.open(folder / TRIGRAMS, mode=manifest.lexical_mode)
         except (OSError, ValueError, EOFError) as error:
-            raise SnapshotError(f"{folder}: damaged: {error}") from None
+            raise UnusableSnapshot(f"{folder}: damaged: {error}") from None
         counts: tuple[tuple[str, Any, int | None], ...] = (
             (WORKS, works, manifest.works),
             (VECTORS, vector_index, manifest.vectors),
@@ -85,7 +87,7 @@ class Catalog:
         )
         for name, part, expected in counts:
             if part is not None and len(part) != expected:
-                raise SnapshotError(f"{folder}: damaged: {name} hold {len(part)} works, not {expected}")
+                raise UnusableSnapshot(f"{folder}: damaged: {name} hold {len(part)} works, not {expected}")
         return cls(Works(works), vector_index, trigram_index, manifest)
 
     def __len__(self) -> int:
@@ -146,6 +148,13 @@ class Catalog:
         vectors = encoder.encode([work_text(work, self.mode, lexical=False) for work in new]) if new else None
         return self._add(self.changed(works), new, vectors)
 
+    def add_unencoded(self, works: Sequence[Work]) -> int:
+        """As ``add``, and without vectors: for works that a model finds none for. What vectors they had are removed."""
+        changed = self.changed(works)
+        if self.vectors is not None:
+            self.vectors.remove([work.id for work in changed])
+        return self._add(changed, [], None)
+
     def remove(self, ids: Iterable[str]) -> int:
         """Removes the works with these ids; returns how many there were."""
         present = [work_id for work_id in dict.fromkeys(ids) if self.works.delete(work_id)]
@@ -165,20 +174,26 @@ class Catalog:
         """The mode of the texts in the trigram index."""
         return self.manifest.lexical_mode
 
-    def check_model(self, model: str, mode: Mode, precision: str) -> None:
+    def check_model(self, model: str | None, mode: Mode, precision: str | None) -> None:
         """Raises SnapshotError unless the vectors were made by this model, of texts in this mode, at this precision."""
         if self.vectors is None:
             raise SnapshotError("the catalog has no vectors: build it with them, or open it with vectors=True")
         self.manifest.check_model(model, mode, precision)
 
     def save(
-        self, folder: str | Path, *, cluster: str | None = None, topic: str | None = None, offset: int | None = None
+        self,
+        folder: str | Path,
+        *,
+        cluster: str | None = None,
+        topic: str | None = None,
+        offset: int | None = None,
+        keep_previous: bool = True,
     ) -> Manifest:
         """Writes a snapshot of the present state, base and growth as one, in place of the snapshot that is there.
 
-        An index that was left out when opening is left out.
-        ``cluster``, ``topic`` and ``offset`` say where to go on from (the last defaults to ``self.offset``). Raises
-        SnapshotError when ``folder`` holds something else, and OSError when the disk does not take it.
+        That one is kept beside it as ``FOLDER.previous``, unless ``keep_previous`` is False. An index that was left out when
+        opening is left out. ``cluster``, ``topic`` and ``offset`` say where to go on from (the last defaults to
+        ``self.offset``). Raises SnapshotError when ``folder`` holds something else, and OSError when the disk does not take it.
         """
         manifest = self.manifest.model_copy(
             update={
@@ -188,11 +203,12 @@ class Catalog:
                 "trigrams": None if self.trigrams is None else len(self.trigrams),
                 "cluster": cluster,
                 "topic": topic,
+                "topic_id": None,
                 "offset": self.offset if offset is None else offset,
             }
         )
         folder = Path(folder)
-        with snapshot.publish(folder, manifest) as new:
+        with snapshot.publish(folder, manifest, keep_previous=keep_previous) as new:
             texts = HashTableBuilder()
             with WorksWriter(new / WORKS) as writer:
                 for row, work in enumerate(self.works):

@@ -31,7 +31,7 @@ class VectorCache:
         """Maps a snapshot. Raises SnapshotError when it is damaged or of another model, precision or mode."""
         from reflink.semantic import VectorIndex
 
-        manifest = snapshot.read(folder)
+        manifest = snapshot.verify(folder, (WORKS, VECTORS, TEXTS))
         if manifest.vectors is None:
             raise SnapshotError(f"{folder}: has no vectors")
         manifest.check_model(encoder.name, mode, encoder.precision)
@@ -88,16 +88,26 @@ def encode_chunks(
         members = [works.work(row) for row in range(start, min(start + CHUNK, len(works)))]
         texts = [work_text(work, mode, lexical=False) for work in members]
         path = folder / chunk_name(encoder.name, encoder.precision, mode, texts)
-        if path.exists():
-            vectors = np.load(path, allow_pickle=False)
-        else:
+        vectors = _kept(path, (len(texts), encoder.dim))
+        if vectors is None:
             vectors = encoder.encode(texts)
-            # Under its own name only once complete; float32, so that the index alone rounds.
+            # Under its own name only once it is on the disk; float32, so that the index alone rounds.
             with (partial := path.with_suffix(f".{os.getpid()}")).open("wb") as file:
                 np.save(file, vectors, allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
             partial.rename(path)
         yield [work.id for work in members], vectors
         progress(start + len(members))
+
+
+def _kept(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
+    """What a build before this one kept; None when there is nothing, or it is damaged."""
+    try:
+        vectors: NDArray[np.float32] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return vectors if vectors.shape == shape and vectors.dtype == np.float32 else None
 
 
 def chunk_name(model: str, precision: str, mode: Mode, texts: Sequence[str]) -> str:

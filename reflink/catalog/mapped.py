@@ -20,7 +20,7 @@ from reflink import flatfiles
 from reflink.catalog.components import union
 from reflink.catalog.hashtable import ARRAYS, HashTable, HashTableBuilder
 from reflink.entities import Work
-from reflink.errors import SnapshotError
+from reflink.errors import UnusableSnapshot
 
 _LINES: Final = "works.jsonl"
 _KIND: Final = "works"
@@ -47,11 +47,11 @@ class MappedWorks:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Maps the folder. Raises SnapshotError when a file is missing or does not fit the others."""
+        """Maps the folder. Raises UnusableSnapshot when a file is missing or does not fit the others."""
         _, arrays = flatfiles.load(folder, _KIND, {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), **ARRAYS})
         offsets, lines = arrays["offsets"], _map_lines(folder / _LINES)
         if not len(offsets) or offsets[-1] != len(lines) or len(arrays["canonical"]) != len(offsets) - 1:
-            raise SnapshotError(f"{folder}: damaged: {_LINES} has {len(lines)} bytes, which its offsets do not fit")
+            raise UnusableSnapshot(f"{folder}: damaged: {_LINES} has {len(lines)} bytes, which its offsets do not fit")
         works = cls(lines, offsets, HashTable(arrays["hashes"], arrays["rows"]))
         works.canonical = arrays["canonical"]
         return works
@@ -135,7 +135,7 @@ def _map_lines(path: Path) -> mmap.mmap | bytes:
         with path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, os.SEEK_END) else b""
     except OSError as error:
-        raise SnapshotError(f"{path}: cannot be read: {error.strerror}") from None
+        raise UnusableSnapshot(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _superseded(works: MappedWorks, groups: list[list[int]]) -> set[int]:

@@ -53,12 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     making = "Make a catalog from works as JSON lines."
     sub = commands.add_parser("build", help=making, description=making, epilog=_BUILD, formatter_class=raw)
     sub.add_argument("works", type=Path, metavar="WORKS", help="JSON lines, .gz or not")
-    sub.add_argument("--out", type=Path, required=True, metavar="DIR", help="the catalog; one that is there is replaced")
+    sub.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="the catalog; one that is there becomes DIR.previous"
+    )
     sub.add_argument("--mode", choices=MODES, default="TVL", help="fields that vectors stand for (default: TVL)")
     sub.add_argument("--lexical-mode", choices=MODES, default="Raw", help="fields that trigrams are of (default: Raw)")
     sub.add_argument("--no-vectors", action="store_true", help="no semantic search: trigrams and identifiers only")
     sub.add_argument("--no-trigrams", action="store_true", help="no lexical search")
     sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are used again")
+    kept = "do not keep the catalog that is replaced as DIR.previous: saves its space, leaves workers nothing to go back to"
+    sub.add_argument("--no-previous", action="store_true", help=kept)
     sub.add_argument("--strict", action="store_true", help="exit with 1 when a line was bad")
     add_model(sub)
     sub.set_defaults(action=_build)
@@ -122,6 +126,7 @@ def _build(args: argparse.Namespace) -> int:
             mode=args.mode,
             lexical_mode=None if args.no_trigrams else args.lexical_mode,
             cache=args.vector_cache,
+            keep_previous=not args.no_previous,
             on_bad=on_bad,
             progress=progress,
         )
@@ -131,7 +136,13 @@ def _build(args: argparse.Namespace) -> int:
         complain(f"warning: {built.repeated} works were replaced by a later line with the same id")
     seconds, manifest = time.monotonic() - started, built.manifest
     complain(f"{args.out}: {manifest.works} works, {manifest.size / 1e6:.1f} MB, {seconds:.1f} s")
+    if (before := snapshot.previous(args.out)).exists():
+        complain(f"{before}: the catalog it replaced, {_megabytes(before)}: workers go back to it when the new one is damaged")
     return SOME_FAILED if built.bad and args.strict else OK
+
+
+def _megabytes(folder: Path) -> str:
+    return f"{sum(path.stat().st_size for path in folder.rglob('*')) / 1e6:.1f} MB"
 
 
 def _info(args: argparse.Namespace) -> int:

@@ -112,12 +112,13 @@ class LexicalIndex:
         return merged
 
     @classmethod
-    def open(cls, folder: str | Path, *, mode: Mode | None = None) -> Self:
+    def open(cls, folder: str | Path, *, mode: Mode | None = None, verify: bool = False) -> Self:
         """Opens a saved index by memory map: processes share its pages; what is added afterwards stays in memory.
 
-        Raises SnapshotError when the folder is damaged or unfinished, or was made for another mode than ``mode``.
+        With ``verify`` every byte is compared with its checksum. Raises SnapshotError when the folder was made for another
+        mode than ``mode``: UnusableSnapshot when it is damaged or unfinished.
         """
-        about, arrays = flatfiles.load(Path(folder), KIND, ARRAYS)
+        about, arrays = flatfiles.load(Path(folder), KIND, ARRAYS, verify=verify)
         if about.get("mode") not in MODES or mode not in (None, about["mode"]):
             raise SnapshotError(f"{folder}: made for mode {about.get('mode')!r}, not {mode or 'any known one'!r}")
         index = cls(about["mode"])

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from reflink.errors import SnapshotError
+from reflink.errors import UnusableSnapshot
 from reflink.idtable import IdTable, frozen
 from reflink.lexical import kernels
 from reflink.lexical.trigrams import TRIGRAMS, letters
@@ -82,7 +82,7 @@ class Segment:
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, npt.NDArray[Any]], where: object) -> Self:
-        """From saved arrays. Raises SnapshotError when they do not fit together."""
+        """From saved arrays. Raises UnusableSnapshot when they do not fit together."""
         blob, offsets, sizes, starts, postings = (arrays[name] for name in ARRAYS)
         fit = (
             len(offsets) == len(sizes) + 1
@@ -96,5 +96,5 @@ class Segment:
             and int(sizes.sum(dtype=np.int64)) == len(postings)
         )
         if not fit:
-            raise SnapshotError(f"{where}: its arrays do not fit together; copy or save it anew")
+            raise UnusableSnapshot(f"{where}: its arrays do not fit together; copy or save it anew")
         return cls._of(IdTable(frozen(blob), frozen(offsets)), sizes, starts, postings)

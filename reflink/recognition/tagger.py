@@ -6,7 +6,6 @@ import io
 import zipfile
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -15,6 +14,7 @@ import numpy as np
 from reflink.errors import ModelNotFound
 from reflink.recognition.features import BITS, Indices
 from reflink.recognition.labels import LABELS
+from reflink.shipped import read
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -153,5 +153,4 @@ def load(path: Path) -> Tagger:
 @cache
 def shipped() -> Tagger:
     """The weights that come with the package, read on first use. Raises ModelNotFound."""
-    with resources.as_file(resources.files("reflink.recognition").joinpath("weights.npz")) as path:
-        return load(path)
+    return Tagger.read(read("recognition/weights.npz"), "recognition/weights.npz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -14,14 +15,18 @@ from reflink.semantic.model import (
     DEFAULT_NAME,
     DEFAULT_SHA256,
     INSTALL,
+    PICKLES,
     Pooling,
     default_folder,
     mean_pooling,
+    refuse_pickles,
     weights_sha256,
 )
 
 if TYPE_CHECKING:
     from reflink.semantic.pooled import MeanPooled
+
+log = logging.getLogger(__name__)
 
 #: Tokens in a batch unless told: what fits a CPU's caches.
 TOKEN_BUDGET: Final = 4096
@@ -76,6 +81,7 @@ class Encoder:
         known = DEFAULT_NAME if sha256 == DEFAULT_SHA256 else Path(str(model)).name
         #: Name and weights in one word, kept with every snapshot of vectors.
         self.name: Final = f"{known}@{sha256[:12]}"
+        log.info("encoder", extra={"model": self.name, "sha256": sha256, "pinned": model is None})
         self.dim: Final = self._own.dim if self._own is not None else int(self.encode([""]).shape[1])
 
     def _load_own(self, folder: Path, pooling: Pooling) -> MeanPooled:
@@ -83,8 +89,10 @@ class Encoder:
 
         from reflink.semantic.pooled import MeanPooled
 
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        transformer = AutoModel.from_pretrained(folder, local_files_only=True)
+        refuse_pickles(folder)
+        only = {"local_files_only": True, "trust_remote_code": False}
+        tokenizer = AutoTokenizer.from_pretrained(folder, **only)
+        transformer = AutoModel.from_pretrained(folder, use_safetensors=True, **only)
         positions = getattr(transformer.config, "max_position_embeddings", None) or tokenizer.model_max_length
         max_tokens = pooling.max_tokens or min(positions, tokenizer.model_max_length)
         return MeanPooled(tokenizer, transformer, max_tokens, self.device, self.precision, self._token_budget)
@@ -94,13 +102,18 @@ class Encoder:
 
         from reflink.semantic.pooled import DTYPES
 
-        kept: dict[str, Any] = {"dtype": DTYPES[self.precision]}
-        loaded = SentenceTransformer(model, device=self.device, model_kwargs=kept)
-        if Path(model).is_dir():
-            return loaded, Path(model)
-        from huggingface_hub import snapshot_download
+        folder = Path(model)
+        if not folder.is_dir():
+            from huggingface_hub import snapshot_download
 
-        return loaded, Path(snapshot_download(model, local_files_only=True))
+            # Brought before it is loaded, so that no pickle is.
+            folder = Path(
+                snapshot_download(model, ignore_patterns=[*PICKLES, "onnx/*", "openvino/*", "*.h5", "*.msgpack", "*.ot"])
+            )
+        refuse_pickles(folder)
+        kept: dict[str, Any] = {"dtype": DTYPES[self.precision], "use_safetensors": True}
+        loaded = SentenceTransformer(str(folder), device=self.device, model_kwargs=kept, trust_remote_code=False)
+        return loaded, folder
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, float32 [n, dim], in the order of the texts; an empty text has one too."""

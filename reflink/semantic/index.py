@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reflink import flatfiles
-from reflink.errors import BadVector, SnapshotError
+from reflink.errors import BadVector, UnusableSnapshot
 from reflink.hits import Hits
 from reflink.idtable import IdTable, frozen
 from reflink.semantic import kernels
@@ -243,12 +243,13 @@ class VectorIndex:
         flatfiles.save(Path(folder), KIND, {"dim": self.dim}, dict(zip(ARRAYS, arrays, strict=True)))
 
     @classmethod
-    def open(cls, folder: str | Path) -> Self:
+    def open(cls, folder: str | Path, *, verify: bool = False) -> Self:
         """Opens a saved index by memory map: processes share its pages; what is added afterwards stays in memory.
 
-        Raises SnapshotError when the folder is damaged, unfinished or not a vector index.
+        With ``verify`` every byte is compared with its checksum. Raises UnusableSnapshot when the folder is damaged,
+        unfinished or not a vector index.
         """
-        about, arrays = flatfiles.load(Path(folder), KIND, ARRAYS)
+        about, arrays = flatfiles.load(Path(folder), KIND, ARRAYS, verify=verify)
         blob, offsets, vectors = (arrays[name] for name in ARRAYS)
         fit = (
             vectors.shape == (len(offsets) - 1, about.get("dim"))
@@ -257,7 +258,7 @@ class VectorIndex:
             and bool((offsets[1:] > offsets[:-1]).all())
         )
         if not fit:
-            raise SnapshotError(f"{folder}: its arrays do not fit together; copy or save it anew")
+            raise UnusableSnapshot(f"{folder}: its arrays do not fit together; copy or save it anew")
         index = cls(vectors.shape[1])
         index._saved = _Saved.of(IdTable(frozen(blob), frozen(offsets)), vectors)
         return index

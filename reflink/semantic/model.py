@@ -16,7 +16,9 @@ DEFAULT_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4f
 
 INSTALL: Final = "pip install reflink-stream[semantic]"
 
-_WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
+_WEIGHTS: Final = "*.safetensors"
+#: Files that may hold pickles, which run what they say when they are read.
+PICKLES: Final = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.joblib", "*.npy", "*.npz")
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,24 @@ def weights_sha256(folder: Path) -> str:
 
     Raises ModelNotFound when there are none.
     """
-    paths = next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), None)
+    paths = sorted(folder.glob(_WEIGHTS))
     if not paths:
-        raise ModelNotFound(f"{folder}: no weights ({' or '.join(_WEIGHTS)})")
+        raise ModelNotFound(f"{folder}: no weights ({_WEIGHTS})")
     digests = []
     for path in paths:
         with open(path, "rb") as file:
             digests.append(hashlib.file_digest(file, "sha256").hexdigest())
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def refuse_pickles(folder: Path) -> None:
+    """Raises ModelNotFound where weights would be read from a pickle: a folder that has one, and no safetensors beside it."""
+    for pattern in PICKLES:
+        for path in sorted(folder.rglob(pattern)):
+            if not any(path.parent.glob(_WEIGHTS)):
+                raise ModelNotFound(
+                    f"{path}: may be a pickle, which can run any code when it is read: save the model with safetensors"
+                )
 
 
 def mean_pooling(folder: Path) -> Pooling | None:

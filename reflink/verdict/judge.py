@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from operator import mul
 from typing import Any, NamedTuple, Self
 
 from reflink.errors import BadRecord
+from reflink.shipped import read
 from reflink.verdict.evidence import FEATURES, Evidence, features
 from reflink.verdict.reasons import reasons
 
@@ -99,8 +99,8 @@ Judge = Callable[[Evidence], Verdict]
 
 @cache
 def shipped() -> Model:
-    """The model that comes with the package."""
-    return Model.from_dict(json.loads(resources.files("reflink.verdict").joinpath("model.json").read_bytes()))
+    """The model that comes with the package. Raises ModelNotFound when it is not the one of this version."""
+    return Model.from_dict(json.loads(read("verdict/model.json")))
 
 
 def judge(evidence: Evidence) -> Verdict:

@@ -55,9 +55,40 @@ def test_an_interrupted_save_leaves_a_folder_that_is_refused(folder: Path) -> No
 def _manifest(**changes: object) -> Callable[[Path], object]:
     def change(folder: Path) -> None:
         path = folder / "manifest.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        told = json.loads(path.read_text()) | changes
+        path.write_text(json.dumps(told | {"sha256": flatfiles._sha256(told)}))
 
     return change
+
+
+def _sizes_only(folder: Path) -> None:
+    """As folders were saved before there were checksums."""
+    path = folder / "manifest.json"
+    told = json.loads(path.read_text())
+    del told["sha256"]
+    told["files"] = {name: file["size"] for name, file in told["files"].items()}
+    path.write_text(json.dumps(told))
+
+
+def test_folders_without_checksums_are_read(folder: Path) -> None:
+    _sizes_only(folder)
+    assert flatfiles.load(folder, KIND, WANTED, verify=True)[1]["a"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_content_is_compared_when_asked_for(folder: Path) -> None:
+    path = folder / "b.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 64
+    path.write_bytes(content)
+    flatfiles.load(folder, KIND, WANTED)
+    with pytest.raises(SnapshotError, match=r"b.npy: its content has changed"):
+        flatfiles.load(folder, KIND, WANTED, verify=True)
+
+
+def _replaced(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +99,8 @@ def _manifest(**changes: object) -> Callable[[Path], object]:
         (lambda folder: (folder / "manifest.json").write_text("[]"), "cannot be read"),
         (_manifest(format=2), "format 2"),
         (_manifest(kind="another"), "holds 'another'"),
+        (lambda folder: _replaced(folder / "manifest.json", '"T"', '"V"'), "manifest.json: its content has changed"),
+        (lambda folder: _replaced(folder / "manifest.json", '\n "sha256"', '\n "sha257"'), "its content has changed"),
         (_manifest(files=[]), "not a manifest"),
         (_manifest(files={}), "cannot be read"),
         (lambda folder: (folder / "a.npy").unlink(), "cannot be read"),

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from reflink.entities import Work
 from reflink.errors import SnapshotError, TooLarge
 from schemas import CatalogEvent, PaperPointer
 from tests.kafka import read_all
+from tests.killing import kills
 from tests.workers.test_parser import CITING, XML
 from workers.loading import load, load_and_bind
 from workers.parser import ParserStage
@@ -82,6 +84,27 @@ def test_a_large_paper_without_a_root_is_refused():
 def test_the_largest_record_fits_into_its_topic():
     message = Message("papers", b"k" * 500, b"x" * LIMIT, headers=record_of("a", XML, version=10**17).headers)
     assert message.size() <= TOPICS["papers"].max_message_bytes
+
+
+def test_a_file_that_is_put_aside_is_whole_whenever_the_writer_is_killed(tmp_path: Path):
+    stored, calls = bytes(range(256)) * 40, []
+    name = hashlib.sha256(stored).hexdigest()
+    path = tmp_path / "root" / name[:2] / name
+    for kill in kills(
+        lambda: shutil.rmtree(tmp_path / "root", ignore_errors=True), lambda: put_aside(stored, tmp_path / "root")
+    ):
+        assert not path.exists() or path.read_bytes() == stored
+        put_aside(stored, tmp_path / "root")
+        assert path.read_bytes() == stored
+        calls.append(kill.call)
+    assert {"write", "fsync"} < set(calls)
+
+
+def test_a_file_that_a_fault_cut_is_put_aside_again(tmp_path: Path):
+    pointer = PaperPointer.from_json(put_aside(b"data", tmp_path))
+    (tmp_path / pointer.path).write_bytes(b"da")
+    put_aside(b"data", tmp_path)
+    assert (tmp_path / pointer.path).read_bytes() == b"data"
 
 
 def test_a_file_put_aside_twice_is_one_file(tmp_path: Path):

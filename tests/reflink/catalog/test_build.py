@@ -11,6 +11,8 @@ import pytest
 
 from reflink.catalog import Catalog, encoding
 from reflink.catalog.build import build
+from reflink.catalog.encoding import encode_chunks
+from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.errors import SnapshotError
 from tests.reflink.catalog.works_of import FakeEncoder, work
 
@@ -82,6 +84,32 @@ def test_a_cache_of_another_model_is_refused_before_any_work(tmp_path: Path) -> 
     with pytest.raises(SnapshotError, match="mode"):
         build(source, tmp_path / "second", encoder=FakeEncoder(), mode="T", cache=tmp_path / "first")
     assert other.encoded == []
+
+
+def test_vectors_of_a_damaged_cache_are_not_taken_over(tmp_path: Path) -> None:
+    source = works_file(tmp_path)
+    build(source, tmp_path / "first", encoder=FakeEncoder())
+    path = tmp_path / "first" / "vectors" / "vectors.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    with pytest.raises(SnapshotError, match=r"vectors\.npy has changed"):
+        build(source, tmp_path / "second", encoder=FakeEncoder(), cache=tmp_path / "first")
+
+
+@pytest.mark.parametrize("left", [b"", b"\x93NUMPY\x01\x00v", b"whatever"])
+def test_a_chunk_of_vectors_that_a_power_cut_tore_is_computed_again(tmp_path: Path, left: bytes) -> None:
+    works = WorksWriter(tmp_path / "works")
+    with works:
+        for number in range(3):
+            works.append(work(f"w{number}"))
+    mapped, encoder = MappedWorks.open(tmp_path / "works"), FakeEncoder()
+    (first,) = encode_chunks(mapped, encoder, "TVL", tmp_path / "chunks")
+    (chunk,) = (tmp_path / "chunks").iterdir()
+    chunk.write_bytes(left)
+    (again,) = encode_chunks(mapped, encoder, "TVL", tmp_path / "chunks")
+    np.testing.assert_array_equal(first[1], again[1])
+    assert len(encoder.encoded) == 6
+    list(encode_chunks(mapped, encoder, "TVL", tmp_path / "chunks"))
+    assert len(encoder.encoded) == 6
 
 
 def test_two_builds_do_not_meet(tmp_path: Path) -> None:

@@ -135,6 +135,16 @@ def test_bad_lines_are_counted_and_fatal_only_when_strict(reflink: Reflink, work
     assert len(Catalog.open(tmp_path / "built")) == 3
 
 
+def test_a_catalog_that_is_replaced_is_kept_unless_told_otherwise(reflink: Reflink, works: Path, tmp_path: Path) -> None:
+    command = ("catalog", "build", works, "--out", tmp_path / "built", "--no-vectors")
+    kept = tmp_path / "built.previous"
+    assert "previous" not in reflink(*command).err
+    assert f"{kept}: the catalog it replaced" in reflink(*command).err
+    assert len(Catalog.open(kept)) == 3
+    assert "previous" not in reflink(*command, "--no-previous").err
+    assert not kept.exists()
+
+
 def test_vectors_are_built_cached_and_checked(
     reflink: Reflink, works: Path, paper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,5 @@
 import gzip
 import itertools
-import json
 import string
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reflink import flatfiles
 from reflink.entities import Work
-from reflink.errors import SnapshotError
+from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.lexical import LexicalIndex
+from reflink.lexical.index import KIND
+from reflink.lexical.segments import ARRAYS
 from reflink.text import normalise, work_text
 from tests.data import shared_data
 from tests.reflink.lexical.test_trigrams import defined
@@ -132,10 +134,11 @@ def test_a_folder_of_another_mode_or_damaged_is_refused(tmp_path: Path) -> None:
         LexicalIndex.open(tmp_path / "absent")
     sizes = np.load(tmp_path / "sizes.npy")
     np.save(tmp_path / "sizes.npy", sizes + np.uint16(1))
+    with pytest.raises(UnusableSnapshot, match=r"sizes\.npy: its content has changed"):
+        LexicalIndex.open(tmp_path, verify=True)
     with pytest.raises(SnapshotError, match="do not fit together"):
         LexicalIndex.open(tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"about": {}}))
+    flatfiles.save(tmp_path, KIND, {}, flatfiles.load(tmp_path, KIND, ARRAYS)[1])
     with pytest.raises(SnapshotError, match="mode None"):
         LexicalIndex.open(tmp_path)
 

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reflink import flatfiles
 from reflink.errors import BadVector, SnapshotError
 from reflink.semantic import VectorIndex
 from reflink.semantic import index as module
+from reflink.semantic.index import ARRAYS, KIND
 
 DIM = 5
 Vectors = npt.NDArray[np.float32]
@@ -201,7 +202,11 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
     index.save(tmp_path)
     with pytest.raises(SnapshotError, match="unfinished"):
         VectorIndex.open(tmp_path / "absent")
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"about": {"dim": 6}}))
+    arrays = {name: array.copy() for name, array in flatfiles.load(tmp_path, KIND, ARRAYS)[1].items()}
+    vectors = (tmp_path / "vectors.npy").read_bytes()
+    (tmp_path / "vectors.npy").write_bytes(vectors[:-1] + b"!")
+    with pytest.raises(SnapshotError, match=r"vectors\.npy: its content has changed"):
+        VectorIndex.open(tmp_path, verify=True)
+    flatfiles.save(tmp_path, KIND, {"dim": 6}, arrays)
     with pytest.raises(SnapshotError, match="do not fit together"):
         VectorIndex.open(tmp_path)

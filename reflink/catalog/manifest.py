@@ -1,0 +1,175 @@
+"""What a snapshot says of itself, and whether its files are what it says.
+
+The manifest names every file with its size and SHA-256, and ends with the SHA-256 of itself. Snapshots made before that
+have a CRC-32 for each file and no seal; they are read as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final, Literal, Self
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from reflink import checksums
+from reflink.entities import bad_record
+from reflink.errors import SnapshotError, UnusableSnapshot
+from reflink.text import Mode
+
+FORMAT: Final = 1
+MANIFEST: Final = "meta.json"
+
+#: The last line of a manifest: its SHA-256 without this line.
+_SEAL: Final = re.compile(rb',\n "seal": "([0-9a-f]{64})"\n\}\Z')
+_WHAT_TO_DO: Final = "copy it again or build it again"
+
+
+class File(BaseModel):
+    """One file of a snapshot: its size in bytes, and the SHA-256 of its content or, in older ones, the CRC-32."""
+
+    model_config = ConfigDict(frozen=True)
+
+    size: int
+    sha256: str | None = None
+    crc32: int | None = None
+
+    @model_validator(mode="after")
+    def _has_a_checksum(self) -> Self:
+        if self.sha256 is None and self.crc32 is None:
+            raise ValueError("a file without checksum")
+        return self
+
+    def is_same(self, path: Path) -> bool:
+        """Whether the content of ``path`` has this checksum."""
+        if self.sha256 is not None:
+            return checksums.sha256(path) == self.sha256
+        return checksums.crc32(path) == self.crc32
+
+
+class Manifest(BaseModel):
+    """What a snapshot is: written as ``meta.json``.
+
+    ``mode`` is that of the vectors' texts, ``lexical_mode`` that of the trigrams'; ``vectors`` and ``trigrams`` count
+    the works in these indexes, None where there is no index. ``offset`` is the first of ``topic`` that was not applied;
+    ``topic_id`` tells the topic from another of the same name, created later.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Literal["reflink-catalog"] = "reflink-catalog"
+    format: int = FORMAT
+    created: str = ""
+    works: int = 0
+    vectors: int | None = None
+    trigrams: int | None = None
+    model: str | None = None
+    precision: str | None = None
+    mode: Mode = "TVL"
+    lexical_mode: Mode = "Raw"
+    cluster: str | None = None
+    topic: str | None = None
+    topic_id: str | None = None
+    offset: int = 0
+    files: dict[str, File] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files.values())
+
+    def check_model(self, model: str | None, mode: str, precision: str | None) -> None:
+        """Raises SnapshotError unless the vectors were made by this model, of texts in this mode, at this precision."""
+        for what, has, wanted in (
+            ("model", self.model, model),
+            ("mode", self.mode, mode),
+            ("precision", self.precision, precision),
+        ):
+            if has != wanted:
+                raise SnapshotError(f"the catalog's vectors are of {what} {has}, not {wanted}: build it again")
+
+    def to_bytes(self) -> bytes:
+        """As it is written: JSON, with its seal."""
+        text = self.model_dump_json(indent=1, exclude_none=False).encode()
+        return b'%s,\n "seal": "%s"\n}' % (text.removesuffix(b"\n}"), hashlib.sha256(text).hexdigest().encode())
+
+
+def of_files(folder: Path) -> dict[str, File]:
+    """What a manifest says of the files in ``folder``."""
+    hashes = checksums.of_all((path for path in folder.rglob("*") if path.is_file()), checksums.sha256)
+    return {path.relative_to(folder).as_posix(): File(size=path.stat().st_size, sha256=hashes[path]) for path in sorted(hashes)}
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest, once every file it names was found with its size.
+
+    Raises SnapshotError: UnusableSnapshot when it was a catalog and is damaged, unfinished or of another format.
+    """
+    path = folder / MANIFEST
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        if folder.is_dir() and any(folder.glob("works*")):
+            raise UnusableSnapshot(f"{folder}: damaged: {MANIFEST} is missing: {_WHAT_TO_DO}") from None
+        what = f"it has no {MANIFEST}: not a catalog" if folder.is_dir() else "no such folder"
+        raise SnapshotError(f"{folder}: {what}") from None
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be read: {error.strerror}") from None
+    manifest = _parsed(path, data)
+    for name, file in manifest.files.items():
+        try:
+            size = (folder / name).stat().st_size
+        except OSError:
+            raise UnusableSnapshot(f"{folder}: damaged: {name} is missing: {_WHAT_TO_DO}") from None
+        if size != file.size:
+            raise UnusableSnapshot(f"{folder}: damaged: {name} has {size} bytes, not {file.size}: {_WHAT_TO_DO}")
+    return manifest
+
+
+def _parsed(path: Path, data: bytes) -> Manifest:
+    seal = _SEAL.search(data)
+    if seal is not None and hashlib.sha256(data[: seal.start()] + b"\n}").hexdigest().encode() != seal[1]:
+        raise UnusableSnapshot(f"{path}: damaged: its content has changed: {_WHAT_TO_DO}")
+    try:
+        manifest = Manifest.model_validate_json(data)
+    except pydantic.ValidationError as error:
+        raise UnusableSnapshot(f"{path}: damaged, or not a catalog's: {bad_record('manifest', error)}: {_WHAT_TO_DO}") from None
+    if "kind" not in manifest.model_fields_set:
+        raise UnusableSnapshot(f"{path}: damaged, or not a catalog's: it does not say its kind: {_WHAT_TO_DO}")
+    if manifest.format != FORMAT:
+        raise UnusableSnapshot(
+            f"{path.parent}: {MANIFEST} is of format {manifest.format}, this reflink reads {FORMAT}: build the catalog again"
+        )
+    if seal is None and any(file.sha256 is not None for file in manifest.files.values()):
+        raise UnusableSnapshot(f"{path}: damaged: its seal is missing: {_WHAT_TO_DO}")
+    return manifest
+
+
+def verify(folder: Path, parts: Collection[str] | None = None) -> Manifest:
+    """As ``read``, reads every byte, of all files or of those in the sub-folders ``parts``, and finds no others there.
+
+    Raises SnapshotError, naming the file: UnusableSnapshot when a checksum differs or a file is there that should not be.
+    """
+    manifest = read(folder)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        # A file system leaves hidden files behind, a killed writer `.new` ones; neither is opened.
+        if path.is_file() and name not in manifest.files and name != MANIFEST and not _passing(path):
+            raise UnusableSnapshot(f"{folder}: damaged: {name} is no part of it: {_WHAT_TO_DO}, or remove the file")
+    wanted = {folder / name: file for name, file in manifest.files.items() if parts is None or name.split("/")[0] in parts}
+    try:
+        same = checksums.of_all(wanted, lambda path: wanted[path].is_same(path))
+    except OSError as error:
+        raise UnusableSnapshot(f"{error.filename}: cannot be read: {error.strerror}: {_WHAT_TO_DO}") from None
+    for path, is_same in sorted(same.items()):
+        if not is_same:
+            name = path.relative_to(folder).as_posix()
+            raise UnusableSnapshot(f"{folder}: damaged: the content of {name} has changed: {_WHAT_TO_DO}")
+    return manifest
+
+
+def _passing(path: Path) -> bool:
+    return path.name.startswith(".") or path.name == f"{MANIFEST}.new"

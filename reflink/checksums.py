@@ -1,0 +1,38 @@
+"""Checksums of files, several at a time: reading and hashing leave the interpreter free."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+#: More threads would wait for the disk.
+_THREADS: Final = min(8, os.cpu_count() or 1)
+
+T = TypeVar("T")
+
+
+def sha256(path: Path) -> str:
+    """Of the content, as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def crc32(path: Path) -> int:
+    """Of the content."""
+    checksum = 0
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            checksum = zlib.crc32(chunk, checksum)
+    return checksum
+
+
+def of_all(paths: Iterable[Path], checksum: Callable[[Path], T]) -> dict[Path, T]:
+    """``checksum`` of each file, in threads, the largest first. Raises what it raises."""
+    ordered = sorted(paths, key=lambda path: path.stat().st_size, reverse=True)
+    with ThreadPoolExecutor(_THREADS, "checksum") as threads:
+        return dict(zip(ordered, threads.map(checksum, ordered), strict=True))

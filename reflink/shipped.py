@@ -1,0 +1,33 @@
+"""The learnt files that come with the package, each known by its hash: one that was changed or damaged is not used.
+
+Who trains one anew writes its sha256 here (tests/reflink/test_shipped.py says which).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+from typing import Final
+
+from reflink.errors import ModelNotFound
+
+#: File, beneath the package ``reflink`` -> sha256 in hexadecimal digits.
+SHA256: Final[dict[str, str]] = {
+    "recognition/weights.npz": "7c755b73f2d230ee5597ce00330aa505a9b8530b504b90b026c456d9e0c2590a",
+    "verdict/model.json": "ee1b204da0a36766dcede37519776f47e219f721aff73f2b6b9032b16a8a64f6",
+}
+
+
+def read(name: str) -> bytes:
+    """The file's content. Raises ModelNotFound when it is absent or not the known one."""
+    path = resources.files("reflink").joinpath(name)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelNotFound(f"{path}: cannot be read ({error.strerror}): install reflink again") from None
+    if (found := hashlib.sha256(data).hexdigest()) != SHA256[name]:
+        raise ModelNotFound(
+            f"{path}: not the file that comes with this version (sha256 {found[:12]}… instead of {SHA256[name][:12]}…): "
+            "install reflink again"
+        )
+    return data

@@ -1,0 +1,157 @@
+"""Whoever writes a snapshot is killed at every change it makes; what is there afterwards is one whole snapshot or another."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reflink import flatfiles
+from reflink.catalog import Catalog, Manifest, snapshot
+from reflink.errors import SnapshotError
+from tests.killing import kills
+from tests.reflink.catalog.works_of import work
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """In memory where the machine has that: hundreds of writers flush their files to it."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as place:
+        yield Path(place)
+
+
+def catalog_of(title: str) -> Catalog:
+    catalog = Catalog.empty()
+    catalog.add([work(f"w{n}", title, pmid=str(n + 1)) for n in range(3)])
+    return catalog
+
+
+def title_of(folder: Path) -> str:
+    """Of a catalog that is whole, byte by byte."""
+    snapshot.verify(folder)
+    catalog = Catalog.open(folder, verify=True)
+    titles = {one.title or "" for one in catalog}
+    assert (len(catalog), len(titles)) == (3, 1)
+    return titles.pop()
+
+
+def publish(folder: Path, content: str, *, keep_previous: bool = True) -> None:
+    """The least snapshot there can be."""
+    with snapshot.publish(folder, Manifest(), keep_previous=keep_previous) as new:
+        (new / "works").write_text(content)
+
+
+def content_of(folder: Path) -> str:
+    snapshot.verify(folder)
+    return (folder / "works").read_text()
+
+
+def restored(folder: Path, template: Path) -> Callable[[], None]:
+    """A function that puts what is in ``template``, and nothing else, beside it."""
+
+    def restore() -> None:
+        for left in folder.parent.iterdir():
+            if left != template:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        for each in template.iterdir():
+            shutil.copytree(each, folder.with_name(each.name))
+
+    return restore
+
+
+def test_a_catalog_that_is_saved(folder: Path) -> None:
+    place, template, new = folder / "catalog", folder / "template", catalog_of("new")
+    template.mkdir()
+    catalog_of("old").save(template / "catalog")
+    seen: Counter[str] = Counter()
+    for kill in kills(restored(place, template), lambda: new.save(place), tear=False):
+        seen[title_of(place)] += 1
+        if kill.number % 8 == 0:
+            new.save(place)
+            assert title_of(place) == "new", kill
+    assert seen["old"] > 70, "it was killed at every write, not at a few"
+    assert seen["new"] > 0
+    assert (title_of(place), title_of(snapshot.previous(place))) == ("new", "old")
+
+
+@pytest.mark.parametrize("keep_previous", [True, False])
+@pytest.mark.parametrize("in_one_step", [True, False])
+@pytest.mark.parametrize("there", [(), ("old",), ("older", "old")])
+def test_a_snapshot_that_is_published(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...], in_one_step: bool, keep_previous: bool
+) -> None:
+    if not in_one_step:
+        monkeypatch.setattr(snapshot, "_exchange", lambda first, second: False)
+    place, template = folder / "catalog", folder / "template"
+    before = snapshot.previous(place)
+    template.mkdir()
+    for content in there:
+        publish(template / "catalog", content)
+    seen: Counter[str] = Counter()
+    for kill in kills(restored(place, template), lambda: publish(place, "new", keep_previous=keep_previous)):
+        try:
+            found = content_of(place)
+        except SnapshotError:
+            found = "none"
+        if there and found == "none":
+            # Where folders cannot be swapped there is a moment without, and then the previous one is there.
+            assert (in_one_step, content_of(before)) == (False, "old"), kill
+        if before.exists():
+            assert content_of(before) in ("old", "older"), kill
+        seen[found] += 1
+        publish(place, "newer", keep_previous=keep_previous)
+        assert content_of(place) == "newer", kill
+        names = {path.name for path in folder.iterdir()}
+        assert names <= {"template", "catalog", *["catalog.previous"] * keep_previous}, kill
+    assert seen["old" if there else "none"] >= 10
+    assert seen["new"] > 0
+    assert content_of(place) == "new"
+    assert before.exists() == (keep_previous and bool(there))
+    if before.exists():
+        assert content_of(before) == "old"
+
+
+def test_a_catalog_that_is_bound(folder: Path) -> None:
+    place, template = folder / "catalog", folder / "template"
+    template.mkdir()
+    publish(template / "catalog", "old")
+
+    def bind() -> None:
+        snapshot.bind(place, cluster="c", topic="t", offset=7)
+
+    seen: Counter[int] = Counter()
+    for _ in kills(restored(place, template), bind):
+        assert content_of(place) == "old"
+        seen[snapshot.read(place).offset] += 1
+        bind()
+        assert snapshot.verify(place).offset == 7
+    assert seen[0] >= 4
+    assert seen[7] >= 1
+
+
+def test_a_folder_of_arrays(folder: Path) -> None:
+    place, wanted = folder / "arrays", {"a": (np.int64, 1), "b": (np.float16, 2)}
+
+    def save(number: int) -> None:
+        flatfiles.save(place, "kind", {"n": number}, {"a": np.full(5, number), "b": np.full((3, 2), number, np.float16)})
+
+    def prepare() -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        save(1)
+
+    refused = 0
+    for kill in kills(prepare, lambda: save(2)):
+        try:
+            about, arrays = flatfiles.load(place, "kind", wanted, verify=True)
+        except SnapshotError:
+            refused += 1
+        else:
+            assert {about["n"], *arrays["a"].tolist(), *arrays["b"].ravel().tolist()} in ({1}, {2}), kill
+        save(3)
+        assert flatfiles.load(place, "kind", wanted, verify=True)[0] == {"n": 3}
+    assert refused >= 10

@@ -1,0 +1,45 @@
+"""What is remembered of RocksDB's list of its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workers.filelist import FileList
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "CURRENT").write_text("MANIFEST-000005\n")
+    (tmp_path / "MANIFEST-000005").write_bytes(b"one two ")
+    return tmp_path
+
+
+def test_a_list_that_grew_is_the_same_and_one_that_lost_its_end_is_not(folder: Path) -> None:
+    files, path = FileList(folder), folder / "MANIFEST-000005"
+    first = files.told()
+    path.write_bytes(b"one two three ")
+    second = files.told()
+    assert first.split()[:2] == [b"MANIFEST-000005", b"8"]
+    assert second.split()[:2] == [b"MANIFEST-000005", b"14"]
+    for content, holds in ((b"one two three four", True), (b"one two thre", False), (b"one two threX ", False), (b"", False)):
+        path.write_bytes(content)
+        assert FileList(folder).began_with(second) == holds
+    path.write_bytes(b"one two")
+    assert not FileList(folder).began_with(first)
+
+
+def test_another_list_says_nothing_of_the_one_before(folder: Path) -> None:
+    files = FileList(folder)
+    told = files.told()
+    (folder / "MANIFEST-000009").write_bytes(b"anew")
+    (folder / "CURRENT").write_text("MANIFEST-000009\n")
+    assert FileList(folder).began_with(told)
+    assert files.told().startswith(b"MANIFEST-000009 4 ")
+
+
+def test_without_a_list_nothing_is_told(tmp_path: Path) -> None:
+    files = FileList(tmp_path)
+    assert files.told() == b""
+    assert files.began_with(b"")
