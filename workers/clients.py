@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import logging
+import time
+from functools import partial
 from typing import Any, Final
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import (
     AuthorizationError,
+    ClusterAuthorizationFailedError,
+    CorruptRecordError,
+    GroupAuthorizationFailedError,
+    InvalidProducerEpochError,
     KafkaError,
+    ProducerFencedError,
     SaslAuthenticationFailedError,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailedError,
+    UnsupportedCodecError,
     UnsupportedVersionError,
 )
 
 from workers.assignment import EvenByTopicAssignor
-from workers.errors import BrokerRefused, BrokerUnreachable
+from workers.errors import BrokerRefused, BrokerUnreachable, Stalled
+from workers.knocking import about_login
+from workers.probing import await_broker, try_brokers
 from workers.settings import KafkaSettings, WorkerSettings
 
 log = logging.getLogger(__name__)
@@ -22,24 +34,61 @@ log = logging.getLogger(__name__)
 MAX_REQUEST_BYTES: Final = 10_000_000
 #: A broker that is back is found within this, not within kafka-python's 30 s.
 _RECONNECT_MS: Final = 1000
+#: A broker has just let us in, so little is left to wait for.
+_LEAST_BOOTSTRAP_S: Final = 5.0
+#: Without any connection, how often a consumer asks why, and how long for one answer.
+_ASK_EVERY_S: Final = 3.0
+_ASK_S: Final = 2.0
 
+_PROTECTED: Final[dict[type[KafkaError], str]] = {
+    TopicAuthorizationFailedError: "the topic",
+    GroupAuthorizationFailedError: "the group",
+    TransactionalIdAuthorizationFailedError: "the transactional id",
+    ClusterAuthorizationFailedError: "the cluster",
+}
 #: No retry mends these: the operator must.
 REFUSALS: Final = (AuthorizationError, SaslAuthenticationFailedError, UnsupportedVersionError)
 
 
-def refused(error: KafkaError, settings: KafkaSettings) -> BrokerRefused:
-    """The refusal in one line: the brokers, the user, what they said."""
-    user = f" as {settings.kafka_sasl_username}" if settings.kafka_sasl_username else ""
-    return BrokerRefused(
-        f"{settings.kafka_bootstrap_servers}{user} ({settings.kafka_security_protocol}): {type(error).__name__}: {error}"
+_FENCED: Final = (ProducerFencedError, InvalidProducerEpochError)
+
+
+def fenced(error: KafkaError) -> bool:
+    """Whether another process has taken the transactional id over; kafka-python wraps that into its next error."""
+    return isinstance(error, _FENCED) or any(isinstance(each, _FENCED) for each in error.args)
+
+
+#: A batch that cannot be read. kafka-python's consumer turns in a circle if it is asked again.
+UNREADABLE: Final = (CorruptRecordError, UnsupportedCodecError)
+
+
+def unreadable(error: KafkaError) -> Stalled:
+    """The worker ends, so that it is read anew; if that does not help, the operator must."""
+    return Stalled(
+        f"{type(error).__name__}: {error}: the process ends so that it is read anew; if it stays so, restore the partition "
+        "from another replica, or delete its records up to beyond the batch and send them again"
     )
+
+
+def refused(error: KafkaError, settings: KafkaSettings) -> BrokerRefused:
+    """The refusal in one line: the brokers, the user, what they said, what to do."""
+    user = f" as {settings.kafka_sasl_username}" if settings.kafka_sasl_username else ""
+    said = " ".join(str(error).split())
+    if isinstance(error, AuthorizationError):
+        named = error.args[0] if error.args else None
+        names = ", ".join(sorted(named)) if isinstance(named, set | frozenset) else str(named or "")
+        said = f"no right to {_PROTECTED.get(type(error), 'do that')} {names}".rstrip()
+        said += ": `reflink-worker acls` lists what each worker and tool needs, and gives it"
+    elif isinstance(error, SaslAuthenticationFailedError):
+        said = about_login(settings, said.rpartition("Error: ")[2])
+    return BrokerRefused(f"{settings.kafka_bootstrap_servers}{user} ({settings.kafka_security_protocol}): {said}")
 
 
 def group_consumer(settings: WorkerSettings, group: str) -> KafkaConsumer:
     """A member of a worker's group: reads committed records, commits nothing by itself, rebalances cooperatively."""
     return connect(
         settings,
-        KafkaConsumer,
+        partial(GroupConsumer, settings),
         group_id=settings.topic(group),
         client_id=f"{settings.topic(group)}-{settings.slot}",
         isolation_level="read_committed",
@@ -76,7 +125,7 @@ def transactional_producer(settings: WorkerSettings, name: str) -> KafkaProducer
     """The producer of a slot: its transactional id is the slot's, so a restart takes over at once what a crash left open."""
     return connect(
         settings,
-        KafkaProducer,
+        SlotProducer,
         client_id=f"{settings.topic(name)}-{settings.slot}",
         transactional_id=f"{settings.topic(name)}-{settings.slot}",
         transaction_timeout_ms=int(settings.transaction_timeout_s * 1000),
@@ -115,9 +164,17 @@ def end_of(settings: KafkaSettings, topic: str, partition: int = 0) -> int:
 
 
 def connect(settings: KafkaSettings, client: Any, **config: Any) -> Any:
-    """Any of kafka-python's clients, connected. Raises BrokerRefused, also when no broker answers."""
+    """Any of kafka-python's clients, connected. Raises BrokerRefused, or BrokerUnreachable when no broker answers in time."""
+    began = time.monotonic()
+    await_broker(settings, settings.kafka_connect_timeout_s)
+    rest = max(_LEAST_BOOTSTRAP_S, settings.kafka_connect_timeout_s - (time.monotonic() - began))
     try:
-        return client(**settings.kafka_client(), reconnect_backoff_max_ms=_RECONNECT_MS, **config)
+        return client(
+            **settings.kafka_client(),
+            reconnect_backoff_max_ms=_RECONNECT_MS,
+            bootstrap_timeout_ms=int(rest * 1000),
+            **config,
+        )
     except REFUSALS as error:
         raise refused(error, settings) from None
     except (KafkaError, OSError) as error:
@@ -125,3 +182,36 @@ def connect(settings: KafkaSettings, client: Any, **config: Any) -> Any:
             f"no broker answers at {settings.kafka_bootstrap_servers} ({settings.kafka_security_protocol}): "
             f"{type(error).__name__}: {error}; check REFLINK_KAFKA_BOOTSTRAP_SERVERS"
         ) from None
+
+
+class GroupConsumer(KafkaConsumer):  # type: ignore[misc]
+    """A consumer that finds out why it has lost its brokers; kafka-python tries again forever and says nothing.
+
+    So credentials or certificates that are refused only later (they expired, or were taken away) end the worker too.
+    """
+
+    def __init__(self, settings: KafkaSettings, **config: Any) -> None:
+        self._settings = settings
+        self._ask_at = time.monotonic() + _ASK_EVERY_S
+        super().__init__(**config)
+
+    def poll(self, *arguments: Any, **more: Any) -> Any:
+        """As KafkaConsumer's. Raises BrokerRefused, within seconds, when no broker lets us in any more."""
+        now = time.monotonic()
+        if any(connection.connected for connection in list(self._manager._conns.values())):
+            self._ask_at = now + _ASK_EVERY_S
+        elif now >= self._ask_at:
+            try_brokers(self._settings, _ASK_S)
+            self._ask_at = time.monotonic() + _ASK_EVERY_S
+        return super().poll(*arguments, **more)
+
+
+class SlotProducer(KafkaProducer):  # type: ignore[misc]
+    """A transactional producer that names its transactional id when the broker does not let it have that."""
+
+    def init_transactions(self) -> None:
+        """As KafkaProducer's."""
+        try:
+            super().init_transactions()
+        except TransactionalIdAuthorizationFailedError:
+            raise TransactionalIdAuthorizationFailedError(self.config["transactional_id"]) from None

@@ -16,24 +16,31 @@ import zstandard
 from reflink import jats
 from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
+from reflink.recognition.tagger import shipped
 from reflink.workids import work_id
 from schemas import SCHEMA_VERSION, CatalogEvent, ManifestEvent, PaperPointer, ReferenceEvent
 from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
+from workers.pointers import read_beneath
+from workers.poison import attempts
 from workers.settings import ParserSettings
 from workers.stage import Message, NoView, Output, Received, Stage
 
 #: The least paper with a reference.
 _SMALLEST: Final = b"<article><front/><back><ref-list><ref><mixed-citation>1</mixed-citation></ref></ref-list></back></article>"
 
+#: Writers make one frame, or one for each of their threads.
+_MOST_FRAMES: Final = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class PaperVersion:
-    """One version of a paper; ``paper`` None: it is withdrawn."""
+    """One version of a paper; ``paper`` None: it is withdrawn. ``live`` False: it was a dead letter and is replayed."""
 
     citing: str
     version: int
     arrived: int
     paper: Paper | None
+    live: bool = True
 
 
 class ParserStage(Stage[PaperVersion, NoView]):
@@ -48,22 +55,24 @@ class ParserStage(Stage[PaperVersion, NoView]):
         self.limits = jats.Limits(settings.max_paper_bytes, settings.max_depth, settings.max_references)
 
     def warm(self) -> None:
-        """Loads the parser's kernels, or compiles them: no batch shall wait for that."""
+        """Loads the parser's kernels, or compiles them: no batch shall wait for that. Raises ModelNotFound."""
         jats.parse(_SMALLEST)
+        if self.settings.infer_fields:
+            shipped()  # weights that are damaged are no paper's fault: fail now
 
     def decode(self, record: Received) -> PaperVersion:
         """Raises BadRecord, NotAPaper or TooLarge."""
         key = (record.key or b"").decode("utf-8", "replace")
-        version = _version(record)
+        version, live = _version(record), attempts(record) == 0
         if record.value is None:
             if ":" not in key:
                 raise BadRecord(
                     f"a withdrawal's key must be the paper's work id (doi:…, pmid:…, pmcid:…, arxiv:…) and is {key!r}"
                 )
-            return PaperVersion(work_id(Ids(), key), version, record.timestamp, None)
+            return PaperVersion(work_id(Ids(), key), version, record.timestamp, None, live)
         data = self._content(record)
         paper = jats.parse(data, source=key or record.place, limits=self.limits, infer=self.settings.infer_fields)
-        return PaperVersion(paper.id, version, record.timestamp, paper)
+        return PaperVersion(paper.id, version, record.timestamp, paper, live)
 
     def view(self, batch: Sequence[PaperVersion]) -> NoView:
         """Nothing but the batch."""
@@ -108,6 +117,7 @@ def parsed(version: PaperVersion, paper: Paper) -> list[Message]:
         citing=version.citing,
         paper_version=version.version,
         arrived=version.arrived,
+        live=version.live,
         references=tuple(reference.id for reference in paper.references),
     )
     events = (
@@ -116,6 +126,7 @@ def parsed(version: PaperVersion, paper: Paper) -> list[Message]:
             citing=version.citing,
             paper_version=version.version,
             arrived=version.arrived,
+            live=version.live,
             reference=reference,
         )
         for reference in paper.references
@@ -134,6 +145,7 @@ def withdrawal(version: PaperVersion) -> list[Message]:
         citing=version.citing,
         paper_version=version.version,
         arrived=version.arrived,
+        live=version.live,
         references=(),
         withdrawn=True,
     )
@@ -158,8 +170,11 @@ def _unzstd(data: bytes, limit: int) -> bytes:
     with zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True) as reader:
         read: bytes = reader.read(limit + 1)
     # The reader takes a value that was cut off for a shorter one; only frame by frame can it be told.
-    rest = data if len(read) <= limit else b""
+    rest, frames = data if len(read) <= limit else b"", 0
     while rest:
+        # What follows a frame is copied for each of them: thousands of empty ones would take minutes.
+        if (frames := frames + 1) > _MOST_FRAMES:
+            raise EOFError(f"it has more than {_MOST_FRAMES} frames")
         frame = zstandard.ZstdDecompressor().decompressobj()
         frame.decompress(rest)
         if not frame.eof:
@@ -196,8 +211,7 @@ def fetch(pointer: PaperPointer, root: Path | None, limit: int) -> bytes:
         path = (root / pointer.path).resolve()
         if not path.is_relative_to(root):
             raise BadRecord(f"pointer {pointer.path!r} leaves the allowed root")
-        # A pipe or a device would be read without end.
-        data = path.read_bytes() if path.is_file() and path.stat().st_size == pointer.size else None
+        data = read_beneath(root, path.relative_to(root), pointer.size)
     except OSError as error:
         raise BadRecord(f"pointer {pointer.path!r}: {error.strerror}") from None
     except (ValueError, RuntimeError) as error:  # a null character, or links in a circle

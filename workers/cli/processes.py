@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -12,7 +13,10 @@ from reflink.errors import ReflinkError
 from workers import settings as configuration
 from workers.cli.command import AddCommand, Run
 from workers.errors import WorkerError
+from workers.mistyped import unknown_names
 from workers.settings import WorkerSettings
+
+log = logging.getLogger(__name__)
 
 
 def add_to(command: AddCommand) -> None:
@@ -31,6 +35,8 @@ def _worker(make: Callable[[Any], Any], model: type[WorkerSettings]) -> Run:
         settings = configuration.read(model)
         stage = make(settings)
         logs.set_up(settings.log_level, worker=stage.name, slot=settings.slot)
+        if unknown := unknown_names(os.environ):
+            log.warning("ignored: no settings, the names they may stand for beside them", extra={"names": unknown})
         try:
             run_until_signalled(Runtime(stage, settings))
             code = 0

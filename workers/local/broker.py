@@ -16,6 +16,7 @@ import tempfile
 import time
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,10 +130,12 @@ class Broker:
         port: int | None = None,
         cache: Path | None = None,
         extra: dict[str, str] | None = None,
+        scram_users: Mapping[str, str] | None = None,
     ) -> Self:
         """Formats a data folder (a temporary one when none is given) and starts the broker.
 
-        ``port`` defaults to the usual 9092, or a free one when that is taken; ``extra`` are more server properties.
+        ``port`` defaults to the usual 9092, or a free one when that is taken; ``extra`` are more server properties, which win
+        over those of this module. ``scram_users`` (name to password) can log in by both SCRAM mechanisms where a listener asks.
         Returns when the broker answers. Raises LocalSetupError.
         """
         program, classpath = java(), f"{jars(cache)}/*"
@@ -152,6 +155,9 @@ class Broker:
         base = [program, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classpath]
         cluster = new_cluster_id()
         format_ = [*base, "kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", str(properties)]
+        for user, password in (scram_users or {}).items():
+            for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+                format_ += ["--add-scram", f"{mechanism}=[name={user},password={password}]"]
         done = subprocess.run(format_, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise LocalSetupError(
