@@ -96,6 +96,8 @@ def test_every_schema_is_linked(name):
         poison.OFFSET,
         poison.WORKER,
         poison.ATTEMPT,
+        poison.RESOLVES,
+        poison.RESOLUTION,
     ],
 )
 def test_every_header_is_there(header):

@@ -14,45 +14,22 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from typing import Literal
 
+from workers.batch import Batch, BatchPolicy
 from workers.stage import Place, Received
 
 News = tuple[Literal["assigned", "released"], tuple[Place, ...]]
 
 
-@dataclass(frozen=True)
-class BatchPolicy:
-    """When a batch closes: at ``records`` or ``bytes``, or, under load, ``linger_s`` after it could have begun.
-
-    Under load means that records were waiting already when the last batch was done. An idle worker takes what is there.
-    """
-
-    records: int = 512
-    bytes: int = 4_000_000
-    linger_s: float = 0.02
-
-
-@dataclass
-class Batch:
-    """Records taken together. ``positions`` are the offsets to commit: the next one of every partition in it."""
-
-    number: int
-    epoch: int
-    records: list[Received]
-    positions: dict[Place, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.positions = {(record.topic, record.partition): record.offset + 1 for record in self.records}
-
-
 class Flow:
     """The queue and the batches in flight. All methods may be called from any thread."""
 
-    def __init__(self, policy: BatchPolicy, *, queue_bytes: int) -> None:
+    def __init__(self, policy: BatchPolicy, *, queue_bytes: int, alone: Callable[[Received], bool] = lambda _: False) -> None:
         self.policy = policy
+        #: Which record makes a batch of its own.
+        self._alone = alone
         self.queue_bytes = queue_bytes
         self._changed = threading.Condition()
         self._epoch = 0
@@ -66,6 +43,8 @@ class Flow:
         self._numbers = itertools.count()
         self._news: deque[News] = deque()
         self._seek_back: set[Place] = set()
+        # Whether nothing may be sought back yet.
+        self._held_back = False
         self._closed = False
         self._loaded = False
 
@@ -118,7 +97,7 @@ class Flow:
     def to_seek_back(self) -> set[Place]:
         """Partitions to seek to their committed offsets now; none while a batch that holds one is in flight."""
         with self._changed:
-            return self._seek_back - self._places_in_flight()
+            return set() if self._held_back else self._seek_back - self._places_in_flight()
 
     def sought_back(self, place: Place, departures: int) -> None:
         """The consumer stands at the committed offset of this partition: its records are welcome again.
@@ -201,9 +180,14 @@ class Flow:
             records: list[Received] = []
             size = 0
             while self._queue and len(records) < self.policy.records and (not records or size < self.policy.bytes):
+                alone = self._alone(self._queue[0])
+                if alone and records:
+                    break
                 record = self._queue.popleft()
                 size += _weight(record)
                 records.append(record)
+                if alone:
+                    break
             self._queued_bytes -= size
             if not records:  # dropped while lingering
                 return None
@@ -229,10 +213,24 @@ class Flow:
             self._in_flight.pop(batch.number, None)
             self._changed.notify_all()
 
-    def discard(self) -> None:
-        """A transaction failed: everything uncommitted is to be read again."""
+    def discard(self, *, hold: bool = False) -> None:
+        """A transaction failed: everything uncommitted is to be read again; with ``hold`` not before ``resume``."""
         with self._changed:
+            self._held_back = hold
             self._discard()
+            self._changed.notify_all()
+
+    def resume(self, *, renew: bool) -> None:
+        """What was held back may be read again.
+
+        With ``renew`` the stage first hears that its partitions went and came: it is not known whether the transaction was
+        committed, so a store beside it must be looked after.
+        """
+        with self._changed:
+            if renew and self._owned:
+                owned = tuple(self._owned)
+                self._news += [("released", owned), ("assigned", owned)]
+            self._held_back = False
             self._changed.notify_all()
 
     # The end
@@ -267,7 +265,8 @@ class Flow:
         return {place for batch in self._in_flight.values() for place in batch.positions}
 
     def _budget_reached(self) -> bool:
-        return len(self._queue) >= self.policy.records or self._queued_bytes >= self.policy.bytes
+        full = len(self._queue) >= self.policy.records or self._queued_bytes >= self.policy.bytes
+        return full or (bool(self._queue) and self._alone(self._queue[0]))
 
     def _drop(self, leaving: set[Place]) -> None:
         self._seek_back -= leaving

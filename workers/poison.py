@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,10 +18,13 @@ log = logging.getLogger(__name__)
 
 #: Headers of a dead letter, beside those the record had.
 EXCEPTION, MESSAGE = "reflink-exception", "reflink-message"
-TOPIC, PARTITION, OFFSET = "reflink-topic", "reflink-partition", "reflink-offset"
+TOPIC, PARTITION, OFFSET, TIMESTAMP = "reflink-topic", "reflink-partition", "reflink-offset", "reflink-timestamp"
 WORKER, ATTEMPT = "reflink-worker", "reflink-attempt"
-_OURS: Final = frozenset({EXCEPTION, MESSAGE, TOPIC, PARTITION, OFFSET, WORKER, ATTEMPT})
+#: Headers of a record that says what became of a dead letter: the dead letter's offset, and ``replayed`` or ``dropped``.
+RESOLVES, RESOLUTION = "reflink-resolves", "reflink-resolution"
+OURS: Final = frozenset({EXCEPTION, MESSAGE, TOPIC, PARTITION, OFFSET, TIMESTAMP, WORKER, ATTEMPT, RESOLVES, RESOLUTION})
 _MESSAGE_BYTES: Final = 2000
+_NOTHING: Final = nullcontext()
 
 
 @dataclass
@@ -31,23 +35,47 @@ class Judged:
     poison: list[tuple[Received, Exception]] = field(default_factory=list)
 
 
-def judge(stage: Stage[Any, Any], records: Sequence[Received]) -> Judged:
+def judge(stage: Stage[Any, Any], records: Sequence[Received], hand: AbstractContextManager[None] = _NOTHING) -> Judged:
     """Decodes and handles the records; whatever raises is isolated, the rest goes on as if it had not been there.
 
-    A failure of the worker itself (WorkerError, or no memory) is no record's fault and is raised.
+    A failure of the worker itself (WorkerError, or no memory) is no record's fault and is raised. Within ``hand`` the process
+    would die of the records; not within ``view``, which waits for the catalog.
     """
     judged = Judged()
     events: list[tuple[Received, Any]] = []
-    for record in records:
-        try:
-            events.append((record, stage.decode(record)))
-        except (WorkerError, MemoryError):
-            raise
-        except Exception as error:
-            judged.poison.append((record, error))
-    _halve(stage, events, stage.view([event for _, event in events]), judged)
+    with hand:
+        for record in records:
+            try:
+                events.append((record, stage.decode(record)))
+            except (WorkerError, MemoryError):
+                raise
+            except Exception as error:
+                judged.poison.append((record, error))
+    _see(stage, events, hand, judged)
     judged.poison.sort(key=lambda entry: (entry[0].topic, entry[0].partition, entry[0].offset))
     return judged
+
+
+def _see(
+    stage: Stage[Any, Any], events: Sequence[tuple[Received, Any]], hand: AbstractContextManager[None], judged: Judged
+) -> None:
+    """Handles the events with what they may look at; one that asks for what cannot be is isolated in the same way."""
+    if not events:
+        return
+    try:
+        view = stage.view([event for _, event in events])
+    except (WorkerError, MemoryError):
+        raise
+    except Exception as error:
+        if len(events) == 1:
+            judged.poison.append((events[0][0], error))
+            return
+        middle = len(events) // 2
+        _see(stage, events[:middle], hand, judged)
+        _see(stage, events[middle:], hand, judged)
+        return
+    with hand:
+        _halve(stage, events, view, judged)
 
 
 def _halve(stage: Stage[Any, Any], events: Sequence[tuple[Received, Any]], view: View, judged: Judged) -> View:
@@ -83,24 +111,25 @@ def dead_letter(record: Received, error: Exception, worker: str) -> Message:
     """The record as received, with what was wrong and where it came from in its headers."""
     if not isinstance(error, ReflinkError):
         log.error("unexpected error", extra={"record": record.place}, exc_info=error)
-    attempt = _attempts(record) + 1
+    attempt = attempts(record) + 1
     notes = {
         EXCEPTION: type(error).__name__,
         MESSAGE: str(error) or type(error).__name__,
         TOPIC: record.topic,
         PARTITION: str(record.partition),
         OFFSET: str(record.offset),
+        TIMESTAMP: str(record.timestamp),
         WORKER: worker,
         ATTEMPT: str(attempt),
     }
-    headers = tuple(header for header in record.headers if header[0] not in _OURS)
+    headers = tuple(header for header in record.headers if header[0] not in OURS)
     added = tuple((name, text.encode("utf-8", "replace")[:_MESSAGE_BYTES]) for name, text in notes.items())
     # A record without key and value is one that no producer could write.
     key = record.key if record.key is not None or record.value is not None else b""
-    return Message("dead-letters", key, record.value, headers + added, timestamp=record.timestamp)
+    return Message("dead-letters", key, record.value, headers + added)
 
 
-def _attempts(record: Received) -> int:
+def attempts(record: Received) -> int:
     """How often it was a dead letter already. Anybody may write the header, so it may say anything."""
     said = record.header(ATTEMPT) or ""
     return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0

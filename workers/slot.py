@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import IO
 
-from workers.errors import SlotTaken
+from workers.errors import SlotTaken, StoreFailed
 
 
 class Slot:
@@ -18,12 +18,21 @@ class Slot:
         self._file: IO[str] | None = None
 
     def __enter__(self) -> Slot:
-        """Raises SlotTaken."""
+        """Raises SlotTaken, or StoreFailed when the folder takes no file."""
+        try:
+            return self._take()
+        except OSError as error:
+            raise StoreFailed(
+                f"{self.path}: {error.strerror or error}: the worker needs a folder it can write to: free space, or set "
+                "REFLINK_STATE_DIR"
+            ) from None
+
+    def _take(self) -> Slot:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a+")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             self._file.seek(0)
             holder = self._file.read().strip() or "unknown"
             self._file.close()

@@ -10,9 +10,9 @@ from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, TopicAlreadyExistsError
+from kafka.errors import KafkaError, TopicAlreadyExistsError, TopicAuthorizationFailedError
 
-from workers.clients import connect
+from workers.clients import connect, refused
 from workers.errors import WrongTopic
 from workers.settings import KafkaSettings
 
@@ -34,6 +34,8 @@ class Topic:
     max_message_bytes: int
     partitions: int | None = None
     config: Mapping[str, str] = field(default_factory=dict)
+    #: What must be so on the broker, beside cleanup and message size.
+    enforced: Mapping[str, str] = field(default_factory=dict)
 
     def configuration(self) -> dict[str, str]:
         """Everything set on creation."""
@@ -43,6 +45,7 @@ class Topic:
             # Times are the producer's: a paper's arrival is carried through all stages.
             "message.timestamp.type": "CreateTime",
             **self.config,
+            **self.enforced,
         }
 
 
@@ -56,7 +59,15 @@ _COMPACTED: Final = {"delete.retention.ms": str(7 * 24 * HOUR_MS), "min.compacti
 TOPICS: Final[dict[str, Topic]] = {
     topic.name: topic
     for topic in (
-        Topic("papers", "delete", 8 * MEGABYTE, config=_deleted_after(14 * 24)),
+        # Stored as they come out of the producer's compression, so that the limit holds for what a worker would unpack: a
+        # batch of a few kilobytes may hold gigabytes. Papers are compressed one by one anyway.
+        Topic(
+            "papers",
+            "delete",
+            8 * MEGABYTE,
+            config=_deleted_after(14 * 24),
+            enforced={"compression.type": "uncompressed"},
+        ),
         Topic("references", "delete", 2 * MEGABYTE, config=_deleted_after(7 * 24)),
         Topic("retries", "delete", 2 * MEGABYTE, config=_deleted_after(7 * 24)),
         Topic("fallback", "delete", 2 * MEGABYTE, config=_deleted_after(7 * 24)),
@@ -65,7 +76,15 @@ TOPICS: Final[dict[str, Topic]] = {
         Topic("catalog", "compact", 2 * MEGABYTE, partitions=1, config=_COMPACTED),
         Topic("links", "compact", 2 * MEGABYTE, config=_COMPACTED),
         Topic("manifests", "compact", 2 * MEGABYTE, config=_COMPACTED),
-        Topic("dead-letters", "delete", 9 * MEGABYTE, partitions=1, config=_deleted_after(30 * 24)),
+        # Its days count from the death: of a record that is a year old, nothing would be left tomorrow.
+        Topic(
+            "dead-letters",
+            "delete",
+            9 * MEGABYTE,
+            partitions=1,
+            config=_deleted_after(30 * 24),
+            enforced={"message.timestamp.type": "LogAppendTime"},
+        ),
     )
 }
 
@@ -99,15 +118,31 @@ class TopicAdmin:
         """The broker's cluster, which snapshots name."""
         return str(self.admin.describe_cluster()["cluster_id"])
 
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Kafka's own ids of topics (``names`` without prefix), which a topic created anew does not share.
+
+        None where there is none: no such topic, or brokers before 2.8.
+        """
+        full = {self.settings.topic(name): name for name in names}
+        described = self.admin.describe_topics(list(full))
+        return {full[each["name"]]: str(each["topic_id"]) if each.get("topic_id") else None for each in described}
+
     def find(self, names: Iterable[str]) -> dict[str, Found]:
         """Those of ``names`` (without prefix) that exist."""
         full = {self.settings.topic(name): name for name in names}
         described = self.admin.describe_topics(list(full))
+        if hidden := sorted(
+            each["name"] for each in described if each.get("error_code") == TopicAuthorizationFailedError.errno
+        ):
+            raise refused(TopicAuthorizationFailedError(set(hidden)), self.settings)
         partitions = {each["name"]: len(each["partitions"]) for each in described if not each.get("error_code")}
         if not partitions:
             return {}
         resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in partitions]
         configs = next(iter(self.admin.describe_configs(resources, config_filter="all").values()))
+        # kafka-python tells a configuration that may not be seen as an empty one.
+        if hidden := sorted(name for name in partitions if not configs[name]):
+            raise refused(TopicAuthorizationFailedError(f"{', '.join(hidden)} (to see its configuration)"), self.settings)
         return {
             full[name]: Found(count, {key: str(entry["value"]) for key, entry in configs[name].items()})
             for name, count in partitions.items()
@@ -183,6 +218,12 @@ def check(settings: KafkaSettings, found: Mapping[str, Found], *, expected_parti
                 f"topic {full} takes messages up to {topic.config.get('max.message.bytes')} bytes and must take "
                 f"{wanted.max_message_bytes}: set max.message.bytes on the broker"
             )
+        for key, value in wanted.enforced.items():
+            if topic.config.get(key) != value:
+                raise WrongTopic(
+                    f"topic {full} has {key}={topic.config.get(key)} and must have {value}: set it on the broker before "
+                    "starting workers"
+                )
     paired = {name: found[name].partitions for name in PAIRED if name in found}
     if len(set(paired.values())) > 1:
         raise WrongTopic(f"topics {', '.join(paired)} must have as many partitions as each other and have {paired}")

@@ -20,7 +20,21 @@ from workers import errors
 from workers.cli import main
 from workers.settings import KafkaSettings
 
-COMMANDS = ["parser", "linker", "fallback", "ledger", "topics", "load", "publish", "settings", "metrics", "schemas", "demo"]
+COMMANDS = [
+    "parser",
+    "linker",
+    "fallback",
+    "ledger",
+    "topics",
+    "load",
+    "publish",
+    "dead-letters",
+    "acls",
+    "settings",
+    "metrics",
+    "schemas",
+    "demo",
+]
 
 
 def exit_of(*arguments: str) -> int:

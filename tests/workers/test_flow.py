@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.workers.echo import until
-from workers.flow import Batch, BatchPolicy, Flow
+from workers.batch import Batch, BatchPolicy
+from workers.flow import Flow
 from workers.stage import Place, Received
 
 P: Place = ("references", 0)
@@ -354,3 +355,23 @@ def test_abandoning_frees_who_waits_for_batches_in_flight():
     assert awaiting.answer() is True
     assert not flow.current(batch)
     assert flow.take(0) is None
+
+
+# Who is alone
+
+
+def test_a_record_that_must_be_alone_makes_a_batch_of_its_own_in_its_place():
+    flow = Flow(BatchPolicy(10, 10**9, 0.0), queue_bytes=10**9, alone=lambda record: record.offset in (0, 4, 5, 9))
+    assign(flow, P)
+    offer(flow, records(0, 12))
+    batches = []
+    while batch := flow.take(0):
+        batches.append(offsets(batch))
+    assert batches == [[0], [1, 2, 3], [4], [5], [6, 7, 8], [9], [10, 11]]
+
+
+def test_one_that_must_be_alone_waits_for_no_others():
+    flow = Flow(BatchPolicy(10, 10**9, LONG), queue_bytes=10**9, alone=lambda record: record.offset < 3)
+    assign(flow, P)
+    offer(flow, records(0, 3))
+    assert [offsets(taken(flow, LONG)) for _ in range(3)] == [[0], [1], [2]]

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from workers.flow import Batch, BatchPolicy, Flow
+from workers.batch import Batch, BatchPolicy
+from workers.flow import Flow
 from workers.stage import Place, Received
 
 PLACES: list[Place] = [("references", 0), ("references", 1), ("retries", 0)]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.errors import BadRecord, TooLarge
+from tests.workers.echo import Echo
 from workers.errors import BrokerRefused, DeadLetterFlood, WorkerError
 from workers.poison import FloodGuard, dead_letter, judge
 from workers.stage import Message, Output, Received, Stage
@@ -68,6 +69,7 @@ class Adder(Stage[int, Sums]):
 numbers = st.sets(st.integers(1, 60))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 60), numbers, numbers, numbers)
 def test_exactly_the_poison_is_found_and_the_rest_is_handled_as_if_it_had_not_been_there(
     count, undecodable, poisonous, oversize
@@ -126,6 +128,19 @@ def test_what_is_the_workers_own_fault_is_no_records(error: type[BaseException],
         judge(stage, [record(offset) for offset in range(1, 4)])
 
 
+def test_an_event_that_asks_for_what_cannot_be_is_isolated():
+    class Asking(Echo):
+        def view(self, batch):
+            if any(event.value == b"never" for event in batch):
+                raise BadRecord("there is no such version")
+            return super().view(batch)
+
+    records = [record(offset, b"never" if offset in (3, 8) else b"%d" % offset) for offset in range(1, 12)]
+    judged = judge(Asking(), records)
+    assert [(each.offset, type(error)) for each, error in judged.poison] == [(3, BadRecord), (8, BadRecord)]
+    assert [message.value for message in judged.output.messages] == [b"%d" % n for n in range(1, 12) if n not in (3, 8)]
+
+
 # Dead letters
 
 
@@ -138,7 +153,7 @@ def headers_of(message: Message) -> dict[str, str]:
 def test_a_dead_letter_is_the_record_as_received_and_says_what_was_wrong():
     received = record(17, b"\xff raw", headers=(("reflink-version", b"5"), ("trace", b"\x00\x01")))
     letter = dead_letter(received, BadRecord("no title"), "linker")
-    assert (letter.topic, letter.key, letter.value, letter.timestamp) == ("dead-letters", b"k", b"\xff raw", received.timestamp)
+    assert (letter.topic, letter.key, letter.value, letter.timestamp) == ("dead-letters", b"k", b"\xff raw", None)
     assert headers_of(letter) == {
         "reflink-version": "5",
         "trace": "\x00\x01",
@@ -147,6 +162,7 @@ def test_a_dead_letter_is_the_record_as_received_and_says_what_was_wrong():
         "reflink-topic": "references",
         "reflink-partition": "3",
         "reflink-offset": "17",
+        "reflink-timestamp": str(received.timestamp),
         "reflink-worker": "linker",
         "reflink-attempt": "1",
     }

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.data import ROOT
-from workers.errors import SlotTaken
+from workers.errors import SlotTaken, StoreFailed
+from workers.journal import Journal
 from workers.slot import Slot
 
 
@@ -50,4 +51,14 @@ with Slot(Path({str(tmp_path)!r}), "a"):
     process.send_signal(signal.SIGKILL)
     process.wait()
     with Slot(tmp_path, "a"):
+        pass
+
+
+def test_a_folder_that_takes_no_file_is_named(tmp_path: Path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(StoreFailed, match="REFLINK_STATE_DIR") as error, Slot(blocked / "state", "a"):
+        pass
+    assert str(blocked) in str(error.value)
+    with pytest.raises(StoreFailed, match="REFLINK_STATE_DIR"), Journal(blocked / "state", "a", deaths=3):
         pass

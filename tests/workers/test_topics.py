@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka import KafkaProducer
+from kafka.errors import MessageSizeTooLargeError
 
 from schemas.links import OUTCOME_HEADER
 from tests.kafka import new_prefix
-from workers import fallback, ledger, linker, parser, topics
+from workers import fallback, ledger, linker, parser
 from workers.errors import BrokerUnreachable, WrongTopic
 from workers.settings import KafkaSettings
 from workers.topics import PAIRED, TOPICS, Found, TopicAdmin, check, partition_of
@@ -96,15 +97,10 @@ def test_the_partition_of_a_key_never_changes():
     assert {key: partition_of(key, 2**31) for key in known} == {key: hashed & 0x7FFFFFFF for key, hashed in known.items()}
 
 
-def test_no_broker_is_one_line(monkeypatch: pytest.MonkeyPatch):
-    from kafka.errors import KafkaTimeoutError
-
-    def nobody(**_: object) -> None:
-        raise KafkaTimeoutError
-
-    monkeypatch.setattr(topics, "KafkaAdminClient", nobody)
-    with pytest.raises(BrokerUnreachable, match=r"127\.0\.0\.1:9092.*REFLINK_KAFKA_BOOTSTRAP_SERVERS"):
-        TopicAdmin(SETTINGS)
+def test_no_broker_is_one_line():
+    nobody = KafkaSettings(kafka_bootstrap_servers="127.0.0.1:1", kafka_connect_timeout_s=0.5)
+    with pytest.raises(BrokerUnreachable, match=r"127\.0\.0\.1:1.*REFLINK_KAFKA_BOOTSTRAP_SERVERS"):
+        TopicAdmin(nobody)
 
 
 # On a broker
@@ -159,3 +155,25 @@ def test_a_clients_partitioner_agrees_with_ours(kafka: KafkaSettings):
         assert [future.get(timeout=30).partition for future in sent] == [partition_of(key, 3) for key in keys]
     finally:
         producer.close(timeout=5)
+
+
+def test_a_batch_that_would_unpack_to_more_than_a_message_is_refused_by_the_broker(kafka: KafkaSettings):
+    """A client unpacks a batch as a whole: a few kilobytes that hold gigabytes would end every parser, one after the other."""
+    bomb = KafkaProducer(
+        bootstrap_servers=kafka.kafka_bootstrap_servers, compression_type="gzip", max_request_size=100_000_000, retries=0
+    )
+    try:
+        small = bytes(TOPICS["papers"].max_message_bytes - 100_000)
+        assert bomb.send(kafka.topic("papers"), key=b"k", value=small).get(timeout=30).offset >= 0
+        with pytest.raises(MessageSizeTooLargeError):
+            bomb.send(kafka.topic("papers"), key=b"k", value=bytes(60_000_000)).get(timeout=60)
+    finally:
+        bomb.close(timeout=5)
+
+
+@pytest.mark.parametrize(("name", "key"), [("papers", "compression.type"), ("dead-letters", "message.timestamp.type")])
+def test_what_is_enforced_is_checked(name: str, key: str):
+    topic = TOPICS[name]
+    assert topic.configuration()[key] == topic.enforced[key]
+    wrong = topic.configuration() | {key: "producer"}
+    assert key in refusal({name: Found(topic.partitions or 3, wrong)})

@@ -15,7 +15,7 @@ from schemas import FallbackEvent, LinkEvent, ReferenceEvent, read_outcome_event
 from schemas.links import PaperState
 from schemas.outcomes import OutcomesEvent
 from workers.clients import plain_consumer
-from workers.poison import EXCEPTION, MESSAGE, TOPIC
+from workers.poison import EXCEPTION, MESSAGE, RESOLVES, TOPIC
 from workers.settings import KafkaSettings
 
 _TOPICS: Final = ("manifests", "links", "dead-letters")
@@ -80,6 +80,8 @@ class Outcomes:
         """A record of ``dead-letters``."""
         self.changes += 1
         said = {name: text.decode("utf-8", "replace") for name, text in headers}
+        if RESOLVES in said and EXCEPTION not in said:
+            return  # it says what became of another one
         letter = DeadLetter(key, said.get(TOPIC, "?"), said.get(EXCEPTION, "?"), said.get(MESSAGE, "?"))
         self.dead_letters.append(letter)
         if letter.topic == "papers":
