@@ -7,6 +7,7 @@ import queue
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -18,19 +19,25 @@ from kafka.errors import (
     IllegalGenerationError,
     InvalidProducerEpochError,
     KafkaError,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
     ProducerFencedError,
     RebalanceInProgressError,
+    RecordListTooLargeError,
     UnknownMemberIdError,
 )
 
 from workers import metrics
-from workers.clients import REFUSALS, refused
-from workers.errors import BrokerUnreachable, Fenced, WorkerError
-from workers.flow import Batch, Flow
+from workers.batch import Batch
+from workers.clients import REFUSALS, fenced, refused
+from workers.errors import BrokerUnreachable, Fenced, WorkerError, WrongTopic
+from workers.flow import Flow
+from workers.observing import observe
 from workers.poison import dead_letter
 from workers.settings import WorkerSettings
-from workers.stage import Message, Observed, Output, Place, Received
-from workers.topics import partition_of
+from workers.stage import Message, Output, Place, Received
+from workers.topics import TOPICS, partition_of
+from workers.transactions import BoundedProducer
 from workers.watchdog import Activity
 
 log = logging.getLogger(__name__)
@@ -43,6 +50,8 @@ _MOVED_ON: Final = (
     RebalanceInProgressError,
     FencedInstanceIdError,
 )
+#: The broker says so of one record; kafka-python splits a batch of several by itself.
+_TOO_LARGE: Final = (MessageSizeTooLargeError, RecordListTooLargeError)
 _FENCED: Final = (ProducerFencedError, InvalidProducerEpochError)
 #: Batches finished meanwhile share a transaction, up to so many: a commit costs the same for one and for all.
 _SHARED: Final = 16
@@ -75,21 +84,24 @@ class Committer:
         make_producer: Callable[[], KafkaProducer],
         group_metadata: Callable[[], ConsumerGroupMetadata],
         activity: Activity,
+        check_topics: Callable[[], object] = lambda: None,
     ) -> None:
         self.settings, self.worker, self.flow, self.activity = settings, worker, flow, activity
+        self._check_topics = check_topics
         self.finished: queue.Queue[Finished | None] = queue.Queue(maxsize=2)
         #: Next offset committed by this worker, by partition; what idle commits and lag start from.
         self.positions: dict[Place, int] = {}
         self._partitions = partitions
         self._make_producer = make_producer
         self._group_metadata = group_metadata
-        self._producer: KafkaProducer | None = None
+        self._producer: BoundedProducer | None = None
         self._partition = lru_cache(maxsize=8192)(partition_of)
 
     def open(self) -> None:
         """Takes over the slot's transactional id: what a crash left open is aborted. Raises WorkerError."""
         with self.activity("opening the transactional producer"):
-            producer = self._make_producer()
+            # The broker gives a transaction up after as long.
+            producer = BoundedProducer(self._make_producer(), self.settings.transaction_timeout_s)
             try:
                 producer.init_transactions()
             except REFUSALS as error:
@@ -118,13 +130,18 @@ class Committer:
     def close(self) -> None:
         """Closes the producer; an open transaction is left for the next owner of the slot to abort."""
         if self._producer is not None:
-            self._producer.close(timeout=2)
+            with suppress(KafkaTimeoutError):
+                self._producer.close(timeout=2)
 
     def _commit(self, group: list[Finished]) -> None:
         current = [each for each in group if self.flow.current(each.batch)]
         try:
             if current:
                 self._transaction(current)
+        except BaseException:
+            # Before they count as done: the position of an idle worker is committed, and theirs is not.
+            self.flow.discard()
+            raise
         finally:
             for each in group:
                 self.flow.done(each.batch)
@@ -135,14 +152,13 @@ class Committer:
         for each in group:
             positions.update(each.batch.positions)
         started = time.monotonic()
+        sent: list[tuple[Message, Any]] = []
+        uncertain = False
         try:
             with self.activity("committing a transaction"):
                 self._producer.begin_transaction()
-                sent = [
-                    (message, self._send(message))
-                    for each in group
-                    for message in (*each.output.messages, *self._dead_letters(each))
-                ]
+                for each in group:
+                    sent += ((message, self._send(message)) for message in (*each.output.messages, *self._dead_letters(each)))
                 self._producer.send_offsets_to_transaction(
                     {
                         TopicPartition(self.settings.topic(topic), partition): OffsetAndMetadata(offset, "", -1)
@@ -152,6 +168,7 @@ class Committer:
                 )
                 if not all(self.flow.current(each.batch) for each in group):
                     raise RebalanceInProgressError("partitions were taken away while the transaction was open")
+                uncertain = True
                 self._producer.commit_transaction()
         except WorkerError:
             raise
@@ -160,7 +177,14 @@ class Committer:
         except REFUSALS as error:
             raise refused(error, self.settings) from None
         except KafkaError as error:
-            self._give_up(error)
+            if fenced(error):
+                raise Fenced(self._fenced_by_another(error)) from None
+            self._refuse_too_large(sent)
+            self._give_up(error, uncertain=uncertain)
+            if not isinstance(error, _MOVED_ON):
+                # What a topic takes may have been changed: kafka-python would split and try again without end.
+                with suppress(BrokerUnreachable, KafkaError), self.activity("checking the topics"):
+                    self._check_topics()
             return
         self.positions.update(positions)
         offsets: dict[Place, int] = {}
@@ -188,8 +212,11 @@ class Committer:
             timestamp_ms=message.timestamp,
         )
 
-    def _give_up(self, error: KafkaError) -> None:
-        """Aborts; all that is uncommitted is read again. Broker faults come here and never make a dead letter."""
+    def _give_up(self, error: KafkaError, *, uncertain: bool) -> None:
+        """Aborts; all that is uncommitted is read again. Broker faults come here and never make a dead letter.
+
+        ``uncertain``: the commit was asked for, and may have come about.
+        """
         moved_on = isinstance(error, _MOVED_ON)
         log.log(
             logging.INFO if moved_on else logging.WARNING,
@@ -197,20 +224,23 @@ class Committer:
             extra={"reason": type(error).__name__, "detail": str(error)},
         )
         metrics.TRANSACTIONS.labels("aborted").inc()
-        # First, so that nothing more is computed from records that will be read again.
-        self.flow.discard()
+        # First, so that nothing more is computed from records that will be read again; and none of them is, until it is known
+        # where to begin.
+        self.flow.discard(hold=True)
         assert self._producer is not None
-        try:
-            with self.activity("aborting a transaction"):
-                self._producer.abort_transaction()
-        except _FENCED as fenced:
-            raise Fenced(self._fenced_by_another(fenced)) from None
-        except (KafkaError, RuntimeError) as failure:
-            # The next one, with the same id, makes the broker abort what is open.
-            log.warning("abort failed", extra={"reason": type(failure).__name__, "detail": str(failure)})
+        if not uncertain and not isinstance(error, KafkaTimeoutError):
+            try:
+                with self.activity("aborting a transaction"):
+                    self._producer.abort_transaction()
+            except _FENCED as failure:
+                raise Fenced(self._fenced_by_another(failure)) from None
+            except (KafkaError, RuntimeError) as failure:
+                # The next one, with the same id, makes the broker abort what is open.
+                log.warning("abort failed", extra={"reason": type(failure).__name__, "detail": str(failure)})
         if not moved_on:
             time.sleep(_BACKOFF_S)
         self._replace()
+        self.flow.resume(renew=uncertain)
 
     def _replace(self) -> None:
         """A producer with an aborted transaction is never used again.
@@ -220,7 +250,8 @@ class Committer:
         It is replaced at once: until the open transaction has ended, the offsets to read from are not known.
         """
         assert self._producer is not None
-        self._producer.close(timeout=1)
+        with suppress(KafkaTimeoutError):
+            self._producer.close(timeout=1)
         self._producer = None
         while self._producer is None and not self.flow.closed():
             try:
@@ -235,6 +266,15 @@ class Committer:
             f"{self.settings.transaction_timeout_s:g} s ({type(error).__name__}): run one process per slot; this one ends"
         )
 
+    def _refuse_too_large(self, sent: Sequence[tuple[Message, Any]]) -> None:
+        for message, future in sent:
+            if isinstance(future.exception, _TOO_LARGE):
+                raise WrongTopic(
+                    f"topic {self.settings.topic(message.topic)} no longer takes what it took at the start: the broker refuses "
+                    f"an event of {message.size()} bytes as too large; set max.message.bytes of the topic to "
+                    f"{TOPICS[message.topic].max_message_bytes}; nothing of this batch is committed"
+                )
+
     def _observe(self, finished: Finished) -> None:
         for topic, count in finished.consumed.items():
             metrics.RECORDS_IN.labels(topic).inc(count)
@@ -245,18 +285,3 @@ class Committer:
             metrics.DEAD_LETTERS.labels(type(error).__name__).inc()
         metrics.BATCH_RECORDS.observe(len(finished.batch.records))
         observe(finished.output.observed)
-
-
-def observe(seen: Observed) -> None:
-    """Shows a committed batch to the metrics."""
-    now_ms = time.time() * 1000
-    for (method, reason), count in seen.outcomes.items():
-        metrics.OUTCOMES.labels(method, reason).inc(count)
-    for decision, count in seen.decisions.items():
-        metrics.LEDGER_DECISIONS.labels(decision).inc(count)
-    for method, score in seen.scores:
-        metrics.SCORES.labels(method).observe(score)
-    for arrived, live in seen.arrivals:
-        metrics.END_TO_END_SECONDS.labels("yes" if live else "no").observe(max(0.0, (now_ms - arrived) / 1000))
-    if seen.tokens:
-        metrics.BATCH_TOKENS.observe(seen.tokens)

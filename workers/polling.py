@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError
 from kafka.structs import MemberState
 
 from workers import metrics
-from workers.clients import REFUSALS, refused
+from workers.clients import REFUSALS, UNREADABLE, refused, unreadable
 from workers.errors import Stalled
 from workers.flow import Flow
 from workers.settings import WorkerSettings
@@ -41,8 +41,11 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         flow: Flow,
         committed: dict[Place, int],
         activity: Activity,
+        remember: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.settings, self.stage, self.consumer, self.flow, self.activity = settings, stage, consumer, flow, activity
+        #: Hears our member id.
+        self._remember = remember
         self.joined = False
         #: Next committed offset by partition, shared with the committer.
         self.committed = committed
@@ -54,8 +57,6 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self._lagging = False
         self._next_idle_commit = 0.0
         self._next_lag = 0.0
-        #: What polling fails with at present.
-        self._failed = ""
         #: Committed position when last seen to move, and when; and when any of them last did.
         self._progress: dict[Place, tuple[int, float]] = {}
         self._any_progress = 0.0
@@ -83,6 +84,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                     self._measure_lag()
         except REFUSALS as error:
             raise refused(error, self.settings) from None
+        except UNREADABLE as error:
+            raise unreadable(error) from None
         except KafkaError as error:
             log.warning("polling failed, trying again", extra={"reason": type(error).__name__, "detail": str(error)})
             time.sleep(0.2)
@@ -147,7 +150,9 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         kafka-python 3.0.12 forgets a join that comes about while nobody polls, and begins another: with short polls and other
         calls between them a member joined again and again for minutes, and the whole group waited.
         """
-        return bool(self.consumer.group_metadata().state == MemberState.REBALANCING)
+        metadata = self.consumer.group_metadata()
+        self._remember(metadata.member_id)
+        return bool(metadata.state == MemberState.REBALANCING)
 
     def _seek_back(self) -> None:
         for place in self.flow.to_seek_back():
@@ -254,7 +259,6 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             elif now - before[1] > self.settings.stall_timeout_s:
                 raise Stalled(
                     f"{place[0]}[{place[1]}] stands at offset {position} with {lag} records to read and has made no progress "
-                    f"for {now - before[1]:.0f} s{'; polling fails with ' + self._failed if self._failed else ''}: "
-                    "the process ends so that it is started anew"
+                    f"for {now - before[1]:.0f} s: the process ends so that it is started anew"
                 )
         self._lagging = lagging

@@ -16,16 +16,19 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from workers import metrics
+from workers.batch import Batch, BatchPolicy
 from workers.clients import group_consumer, transactional_producer
 from workers.committer import Committer, Finished
-from workers.flow import Batch, BatchPolicy, Flow
+from workers.flow import Flow
 from workers.health import HealthServer
-from workers.poison import FloodGuard, judge
+from workers.journal import Journal
+from workers.membership import Membership
+from workers.poison import FloodGuard, Judged, judge
 from workers.polling import Poller
 from workers.settings import CatalogSettings, WorkerSettings
 from workers.slot import Slot
 from workers.stage import Stage
-from workers.topics import TopicAdmin
+from workers.topics import Found, TopicAdmin
 from workers.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -43,7 +46,10 @@ class Runtime:
         self.stage, self.settings = stage, settings
         self.watchdog = Watchdog(settings.call_deadline_s)
         policy = BatchPolicy(settings.batch_records, settings.batch_bytes, settings.batch_linger_s)
-        self.flow = Flow(policy, queue_bytes=settings.queue_bytes)
+        #: Of this worker's slot; also the name of its files.
+        self._slot = f"{settings.topic(stage.name)}-{settings.slot}"
+        self.journal = Journal(settings.state_dir, self._slot, deaths=settings.poison_deaths)
+        self.flow = Flow(policy, queue_bytes=settings.queue_bytes, alone=self.journal.suspect)
         self.flood = FloodGuard(window=settings.flood_window, share=settings.flood_share, run=settings.flood_run)
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
@@ -64,7 +70,7 @@ class Runtime:
     def run(self) -> None:
         """Returns after ``stop``. Raises WorkerError, or what a thread died of."""
         health = HealthServer(self.settings.http_host, self.settings.http_port, live=self._live, ready=self._ready)
-        with Slot(self.settings.state_dir, f"{self.settings.topic(self.stage.name)}-{self.settings.slot}"):
+        with Slot(self.settings.state_dir, self._slot), self.journal:
             health.start()
             self.health_port = health.port
             try:
@@ -75,9 +81,9 @@ class Runtime:
                 health.stop()
 
     def _serve(self) -> None:
-        inputs = (*self.stage.inputs, *self.stage.background_inputs)
-        with TopicAdmin(self.settings) as admin:
-            found = admin.check({*inputs, *self.stage.outputs, *self.stage.follows, "dead-letters"})
+        found = self._check_topics()
+        membership = Membership(self.settings, self.stage.name, self._slot)
+        membership.bury()
         # Warm before joining: partitions given to a worker that cannot serve them yet would wait for it.
         started = time.monotonic()
         self.stage.warm()
@@ -94,10 +100,19 @@ class Runtime:
             lambda: transactional_producer(self.settings, self.stage.name),
             consumer.group_metadata,
             self.watchdog.activity,
+            self._check_topics,
         )
         try:
             committer.open()
-            self._poller = Poller(self.settings, self.stage, consumer, self.flow, committer.positions, self.watchdog.activity)
+            self._poller = Poller(
+                self.settings,
+                self.stage,
+                consumer,
+                self.flow,
+                committer.positions,
+                self.watchdog.activity,
+                membership.remember,
+            )
             threads = [
                 self._thread("compute", lambda: self._compute(committer)),
                 self._thread("commit", committer.run),
@@ -111,9 +126,15 @@ class Runtime:
             self.watchdog.stop()
             self.flow.abandon()
             consumer.close(timeout_ms=5000)
+            membership.forget()
             committer.close()
         if self._failure is not None:
             raise self._failure
+
+    def _check_topics(self) -> dict[str, Found]:
+        stage = self.stage
+        with TopicAdmin(self.settings) as admin:
+            return admin.check({*stage.inputs, *stage.background_inputs, *stage.outputs, *stage.follows, "dead-letters"})
 
     def _thread(self, name: str, body: Any) -> threading.Thread:
         def guarded() -> None:
@@ -178,8 +199,13 @@ class Runtime:
                 metrics.STAGE_SECONDS.labels("follow").observe(time.monotonic() - started)
 
     def _handle(self, batch: Batch) -> Finished:
-        with self.watchdog.activity("handling a batch"):
-            judged = judge(self.stage, batch.records)
+        records = batch.records
+        if killer := self.journal.condemned(records[0]):  # a suspect is alone in its batch
+            judged = Judged(poison=[(records[0], killer)])
+        else:
+            with self.watchdog.activity("handling a batch"):
+                judged = judge(self.stage, records, self.journal.hand(records))
+            self.journal.passed(records)
         self.flood.watch(batch.records, judged.poison)
         for record, error in judged.poison:
             log.warning(

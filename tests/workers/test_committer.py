@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
+import pytest
 from kafka import TopicPartition
 
 from tests.kafka import lag, read_all, send, worker_settings
 from tests.workers.echo import until
+from workers.batch import Batch, BatchPolicy
 from workers.clients import group_consumer, transactional_producer
 from workers.committer import Committer, Finished
-from workers.flow import Batch, BatchPolicy, Flow
+from workers.errors import Fenced
+from workers.flow import Flow
 from workers.stage import Message, Output, Received
 
 
@@ -59,3 +63,42 @@ def test_offsets_of_an_aborted_transaction_are_not_committed_with_the_next_one(k
         committer.close()
         consumer.close()
     assert lag(kafka, "echo", "references") == 27
+
+
+@contextmanager
+def opened(kafka, settings, group_metadata) -> Iterator[tuple[Committer, Flow]]:
+    flow = Flow(BatchPolicy(), queue_bytes=10**6)
+    flow.assign([("references", 0)])
+    committer = Committer(
+        settings,
+        "echo",
+        flow,
+        {"outcomes": 3},
+        lambda: transactional_producer(settings, "echo"),
+        group_metadata,
+        lambda _: nullcontext(),
+    )
+    committer.open()
+    try:
+        yield committer, flow
+    finally:
+        committer.close()
+
+
+def test_a_fenced_committer_ends_the_worker_and_leaves_nothing_that_an_idle_commit_could_pass_over(kafka, state):
+    settings = worker_settings(kafka, state)
+    consumer = group_consumer(settings, "echo")
+    try:
+        with opened(kafka, settings, consumer.group_metadata) as (older, flow):
+            flow.sought_back(("references", 0), flow.departures())
+            flow.news()
+            flow.offer([Received("references", 0, 0, b"k", b"1", (), 0)])
+            batch = flow.take(0)
+            assert batch is not None
+            with opened(kafka, settings, consumer.group_metadata):  # another process in the same slot
+                with pytest.raises(Fenced, match="run one process per slot"):
+                    older._commit([Finished(batch, Output([Message("outcomes", b"k", b"1")]))])
+                assert not flow.idle(), "the consumer's position is beyond a record that nobody has handled"
+    finally:
+        consumer.close()
+    assert read_all(kafka, "outcomes") == []
