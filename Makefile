@@ -6,9 +6,10 @@ STAMP := .venv/.installed
 RUNS ?= 1000000
 SEED ?= 1
 JOBS ?= 2
+KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint clean
+.PHONY: help demo test fuzz chaos audit lint clean
 
 help: ## this list
 	@echo 'make demo                              papers in, links out, on a Kafka of its own'
@@ -16,7 +17,9 @@ help: ## this list
 	@echo '          also EXPECTED=file SNAPSHOT=folder KEEP=folder PROFILE=paper JSON=file'
 	@echo 'make test                              all tests, against a real Kafka and the real model; ARGS for pytest'
 	@echo 'make fuzz RUNS=1000000 SEED=1 JOBS=2  damaged papers into the parser, made from real ones and by coverage'
-	@echo 'make lint                              ruff and mypy --strict'
+	@echo 'make chaos KILLS=200 SEED=1            workers killed by phase, broker, network and disk hurt: nothing lost or doubled'
+	@echo 'make lint                              ruff, mypy --strict and the audit'
+	@echo 'make audit                             known vulnerabilities and licences of what is pinned; says what it cannot check'
 	@echo 'make clean                             removes .venv, caches, and what Maven and builds left'
 	@echo
 	@echo 'With REFLINK_KAFKA_BOOTSTRAP_SERVERS set, the demo uses that broker. PYTHON chooses the Python of .venv.'
@@ -47,7 +50,14 @@ fuzz: $(STAMP)
 	@.venv/bin/python -m tests.fuzz --runs $(RUNS) --seed $(SEED) --jobs $(JOBS) $(if $(JSON),--json '$(JSON)')
 	@.venv/bin/python -m tests.fuzz guided --minutes 5
 
-lint: $(STAMP)
+chaos: $(STAMP)
+	@.venv/bin/python -m workers.local
+	@.venv/bin/python -m tests.chaos --kills $(KILLS) --seed $(SEED) $(if $(JSON),--json '$(JSON)')
+
+audit: $(STAMP)
+	@.venv/bin/python -m tests.audit
+
+lint: $(STAMP) audit
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy

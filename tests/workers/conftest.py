@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reflink.catalog import Catalog
 from reflink.entities import Work
 from reflink.semantic import Encoder
-from tests.workers.corpus import example_papers, example_works, parsed
+from tests.workers.corpus import catalog_works, make_snapshot
 
 
 @pytest.fixture(scope="session")
@@ -20,15 +19,11 @@ def encoder() -> Encoder:
 
 @pytest.fixture(scope="session")
 def works() -> list[Work]:
-    """The catalog, the papers' own works included: so what workers follow does not change while they link."""
-    return [*example_works(), *(paper.work() for paper in parsed(example_papers()))]
+    """The catalog of the demo, its papers' own works included."""
+    return catalog_works()
 
 
 @pytest.fixture(scope="session")
-def snapshot(works: list[Work], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def snapshot(works: list[Work], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A catalog folder of the works, bound to no topic."""
-    catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision)
-    catalog.add_encoded(works, encoder)
-    folder = tmp_path_factory.mktemp("catalog") / "snapshot"
-    catalog.save(folder)
-    return folder
+    return make_snapshot(works, tmp_path_factory.mktemp("catalog") / "snapshot")

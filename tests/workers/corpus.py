@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reflink import jats
+from reflink.catalog import Catalog
 from reflink.catalog.reading import read_works
 from reflink.entities import Paper, Work
 from reflink.errors import ReflinkError
+from reflink.semantic import Encoder
 from tests.data import ROOT
 from workers.loading import load_and_bind
 from workers.settings import KafkaSettings
@@ -38,6 +40,20 @@ def parsed(papers: dict[str, bytes]) -> list[Paper]:
         except ReflinkError:
             continue
     return found
+
+
+def catalog_works() -> list[Work]:
+    """The demo's catalog and its papers' own works: so what workers follow does not change while they link them."""
+    return [*example_works(), *(paper.work() for paper in parsed(example_papers()))]
+
+
+def make_snapshot(works: Sequence[Work], folder: Path) -> Path:
+    """A catalog folder of the works, encoded in fp32, bound to no topic."""
+    encoder = Encoder(precision="fp32")
+    catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision)
+    catalog.add_encoded(works, encoder)
+    catalog.save(folder)
+    return folder
 
 
 def loaded(works: Sequence[Work], snapshot: Path, kafka: KafkaSettings, folder: Path) -> Path:

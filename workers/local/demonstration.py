@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 
@@ -127,14 +127,14 @@ class Demonstration:
 
     @contextmanager
     def _pipeline(self, kafka: KafkaSettings, folder: Path, snapshot: Path | None, display: Display) -> Iterator[Pipeline]:
+        chosen: dict[str, Any] = {"catalog_snapshot": snapshot, "profile": self.profile}
         pipeline = Pipeline(
             folder,
             kafka_bootstrap_servers=kafka.kafka_bootstrap_servers,
             kafka_security_protocol=kafka.kafka_security_protocol,
             topic_prefix=kafka.topic_prefix,
             pointer_root=folder / "pointers",
-            **({} if snapshot is None else {"catalog_snapshot": snapshot}),
-            **({} if self.profile is None else {"profile": self.profile}),
+            **{name: value for name, value in chosen.items() if value is not None},
         )
         try:
             with display.step(f"workers: {', '.join(WORKERS)}"):

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +31,8 @@ from workers.local.broker import free_port
 Worker = Literal["parser", "linker", "fallback", "ledger"]
 WORKERS: Final[tuple[Worker, ...]] = ("parser", "linker", "fallback", "ledger")
 
+#: The command that runs a worker.
+PROGRAM: Final = (sys.executable, "-m", "workers.cli")
 #: Longer than a worker's own drain deadline (25 s), so that it is killed only when that fails.
 STOP_TIMEOUT_S: Final = 30.0
 #: Importing torch, reading a model and a catalog, on a machine that has other things to do.
@@ -73,9 +75,11 @@ class Metrics:
 class Process:
     """One worker in its slot. Kept over restarts: slot, port, settings, state folder and log are the same each time."""
 
-    def __init__(self, worker: Worker, slot: str, port: int, log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, worker: Worker, slot: str, port: int, log: Path, environment: Mapping[str, str], program: Sequence[str]
+    ) -> None:
         self.worker, self.slot, self.port, self.log = worker, slot, port, log
-        self._environment = dict(environment)
+        self._environment, self._program = dict(environment), tuple(program)
         #: Whether it was told to end, so that its end is no surprise.
         self.dismissed = False
         self._process = self._spawn()
@@ -186,7 +190,7 @@ class Process:
         # A session of its own: Ctrl-C is then told by whoever started the pipeline, in the order that it chooses.
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "workers.cli", self.worker],
+                [*self._program, self.worker],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -210,11 +214,12 @@ class Pipeline:
     """Worker processes with logs and state under one folder. Leaving it as a context manager stops all.
 
     ``settings`` are fields of workers.settings and hold for every worker; the environment's REFLINK_* variables hold for
-    what is not given (credentials, for example).
+    what is not given (credentials, for example). ``program`` is run with a worker's name as its last argument.
     """
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(self, folder: Path, *, program: Sequence[str] = PROGRAM, **settings: Any) -> None:
         self.folder = folder.resolve()
+        self.program = program
         self.settings = settings
         self.processes: list[Process] = []
         self.logs.mkdir(parents=True, exist_ok=True)
@@ -232,7 +237,7 @@ class Pipeline:
         own = {"http_host": "127.0.0.1", "http_port": port, "slot": slot}
         # A state folder for each slot, as pods have: the ledger's store is one process's.
         chosen = {"state_dir": self.folder / "state" / f"{worker}-{slot}", **self.settings, **settings, **own}
-        process = Process(worker, slot, port, self.logs / f"{worker}-{slot}.log", environment(chosen))
+        process = Process(worker, slot, port, self.logs / f"{worker}-{slot}.log", environment(chosen), self.program)
         self.processes.append(process)
         return process
 

@@ -1,0 +1,102 @@
+"""The checker itself: it passes what is right, and finds each thing that can go wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks.papers import PREFIX
+from tests.chaos.checker import Run, expected
+from tests.kafka import create_topics, new_prefix
+from workers.local.broker import Broker
+from workers.sending import Sender
+from workers.settings import KafkaSettings
+
+PAPERS = 3
+#: Topic to records: key, value, headers.
+Records = dict[str, list[tuple[str, Any, tuple[tuple[str, bytes], ...]]]]
+
+
+def right() -> Records:
+    """What three papers leave behind, the first of which is poison."""
+    records: Records = {"references": [], "outcomes": [], "links": [], "dead-letters": []}
+    for citing in dict.fromkeys(citing for citing, _ in expected(PAPERS)):
+        records["outcomes"].append((citing, {"kind": "manifest", "citing": citing}, ()))
+    for citing, reference in expected(PAPERS):
+        records["references"].append((citing, {"reference": {"id": reference}}, ()))
+        records["outcomes"].append((citing, {"kind": "outcomes", "items": [{"reference": {"id": reference}}]}, ()))
+        link = {"citing": citing, "arrived": 1, "link": {"cited": "doi:10.1/a", "score": 0.5}}
+        records["links"].append((reference, link, ()))
+    records["dead-letters"].append(("paper-0", "<poison/>", (("reflink-exception", b"NotAPaper"),)))
+    return records
+
+
+def written(broker: Broker, records: Records) -> Run:
+    kafka: KafkaSettings = create_topics(broker.address, new_prefix(), partitions=1)
+    with Sender(kafka) as sender:
+        for topic, entries in records.items():
+            for key, value, headers in entries:
+                data = None if value is None else json.dumps(value).encode()
+                sender.send(topic, key.encode(), data, headers=headers)
+    return Run(broker.address, kafka.topic_prefix)
+
+
+def changed(change: Callable[[Records], None]) -> Records:
+    records = right()
+    change(records)
+    return records
+
+
+def test_what_is_right_passes(broker: Broker):
+    run = written(broker, right())
+    assert list(run.problems(PAPERS)) == []
+    again = right()
+    again["links"].reverse()
+    for _, link, _ in again["links"]:
+        link["arrived"] = 2
+        link["link"]["score"] += 1e-5
+    assert list(run.differences(written(broker, again))) == []
+
+
+@pytest.mark.parametrize("topic", ["references", "outcomes", "links", "dead-letters"])
+@pytest.mark.parametrize("what", ["lost", "doubled"])
+def test_what_is_lost_or_doubled_is_found(broker: Broker, topic: str, what: str):
+    def change(records: Records) -> None:
+        if what == "lost":
+            records[topic].pop()
+        else:
+            records[topic].append(records[topic][-1])
+
+    problems = list(written(broker, changed(change)).problems(PAPERS))
+    assert any(what in problem for problem in problems)
+
+
+def test_what_is_of_nowhere_or_gone_is_found(broker: Broker):
+    key = next(reference for _, reference in expected(PAPERS))
+
+    def change(records: Records) -> None:
+        records["links"].append((f"doi:{PREFIX}.99999#r1.1", {"citing": "x", "link": {}}, ()))
+        records["links"] = [(name, None if name == key else value, headers) for name, value, headers in records["links"]]
+
+    problems = list(written(broker, changed(change)).problems(PAPERS))
+    assert any("of nowhere" in problem for problem in problems)
+    assert any("tombstones" in problem and key in problem for problem in problems)
+
+
+def test_what_differs_from_the_undisturbed_run_is_found(broker: Broker):
+    undisturbed = written(broker, right())
+
+    def other_link(records: Records) -> None:
+        records["links"][0][1]["link"]["cited"] = None
+
+    def other_score(records: Records) -> None:
+        records["links"][0][1]["link"]["score"] = 0.6
+
+    def other_reason(records: Records) -> None:
+        records["dead-letters"][0] = ("paper-0", "<poison/>", (("reflink-exception", b"TooLarge"),))
+
+    for change in (other_link, other_score, other_reason):
+        assert list(written(broker, changed(change)).differences(undisturbed))
