@@ -115,8 +115,8 @@ class CatalogFollower:
                 if offset > (end := end_of(self.settings, "catalog")):
                     topic = self.settings.topic("catalog")
                     raise BadRecord(
-                        f"it was judged at catalog offset {offset}, and {topic} ends at {end}: it is of another cluster or prefix, "
-                        "or the topic was created anew"
+                        f"it was judged at catalog offset {offset}, and {topic} ends at {end}: it is of another cluster or "
+                        "prefix, or the topic was created anew"
                     )
             elif time.monotonic() - moved > deadline_s:
                 raise Stalled(
