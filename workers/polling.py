@@ -232,9 +232,6 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self.committed.update(behind)
 
     def _measure_lag(self) -> None:
-        if time.monotonic() < self._next_lag:
-            return
-        self._next_lag = time.monotonic() + self.settings.lag_interval_s
         places = list(self.flow.owned())
         if not places:
             return

@@ -8,7 +8,8 @@ import pytest
 
 from tests.kafka import lag, read_all, send, worker_settings
 from tests.workers.echo import Echo, Running, running, until
-from workers.errors import DeadLetterFlood, SlotTaken, WrongTopic
+from workers import metrics
+from workers.errors import DeadLetterFlood, SlotTaken, Stalled, WrongTopic
 from workers.settings import KafkaSettings
 from workers.stage import Output
 
@@ -119,6 +120,30 @@ def test_partitions_pause_when_compute_is_behind_and_nothing_is_lost(kafka, stat
     assert sorted(int(value) for value in values(kafka)) == list(range(1500))
     # One poll may overshoot: at most what a single fetch holds.
     assert most < 200_000 + 1500 * 2200
+
+
+def shown_lag() -> float:
+    samples = [sample for metric in metrics.LAG.collect() for sample in metric.samples]
+    return sum(sample.value for sample in samples if sample.labels["topic"] == "references")
+
+
+def test_lag_is_shown_while_records_wait_and_gone_when_none_do(kafka, state):
+    send(kafka, "references", numbered(300))
+    stage = Echo(seconds=0.2)
+    with running(stage, worker_settings(kafka, state, batch_records=10)):
+        until(lambda: 0 < shown_lag() <= 300)
+        stage.seconds = 0.0
+        until(lambda: shown_lag() == 0 and lag(kafka, "echo", "references") == 0)
+
+
+def test_a_partition_without_progress_ends_the_worker(kafka, state):
+    send(kafka, "references", numbered(30))
+    stage = Echo(seconds=30.0)
+    worker = Running(stage, worker_settings(kafka, state, stall_timeout_s=2.0, drain_deadline_s=1.0))
+    worker.thread.join(60)
+    assert isinstance(worker.error, Stalled)
+    assert "no progress" in str(worker.error)
+    stage.seconds = 0.0
 
 
 def test_workers_share_partitions_and_hand_them_over(kafka, state):
