@@ -28,8 +28,9 @@ from workers.sending import Sender
 
 #: Papers that wait are kept between these while the load is full.
 _BACKLOG: Final = (100, 400)
-#: How much more than usual comes at once in the burst: so many times the papers of a second at full load.
+#: In the burst so many times as many papers come as are linked at full load, for so many seconds.
 BURST: Final = 100
+_BURST_S: Final = 3.0
 #: Works that are loaded while all that goes on.
 BULK: Final = 20_000
 _SAMPLE_S: Final = 5.0
@@ -38,7 +39,7 @@ _REFERENCES: Final = 46
 #: Of the whole time: when the burst comes, when the bulk load begins, when papers end.
 _BURST_AT, _BULK_AT, _END_AT = 0.35, 0.5, 0.85
 #: References in one batch: the linker is behind with them for longer than its session lasts.
-_BATCH: Final = 3000
+_BATCH: Final = 1500
 _SESSION_S: Final = 10.0
 
 
@@ -83,7 +84,7 @@ def _run(world: World, result: Soak, say: Callable[[str], None]) -> None:
     feeder.start()
     _mark(result, 0.0, "full load")
     due: list[tuple[float, str, Callable[[], None]]] = [
-        (_BURST_AT, f"burst of {BURST}x", burst.set),
+        (_BURST_AT, "burst", burst.set),
         (_BULK_AT, f"{BULK:,} works", lambda: threading.Thread(target=_bulk, args=(world,), daemon=True).start()),
         (_END_AT, "papers end", stop.set),
     ]
@@ -114,21 +115,21 @@ def _run(world: World, result: Soak, say: Callable[[str], None]) -> None:
 def _feed(world: World, stop: threading.Event, burst: threading.Event, result: Soak) -> None:
     """Keeps papers waiting; a burst once, of so many seconds' papers at once."""
     papers = itertools.cycle(_records())
-    since, sent_then = time.monotonic(), 0
+    since = time.monotonic()
     with Sender(world.kafka) as sender:
         while not stop.is_set():
             lag = _lag(world)
             waiting = lag["parser"] + lag["linker"] // _REFERENCES
             if burst.is_set():
                 burst.clear()
-                rate = (world.sent - sent_then) / (time.monotonic() - since)
-                extra = int(rate * BURST)
+                linked = _counted(world, "reflink_ledger_decisions_total", worker="ledger") / _REFERENCES
+                extra = int(linked / (time.monotonic() - since) * BURST * _BURST_S)
                 _publish(world, sender, itertools.islice(papers, extra))
-                result.marks[-1] = (result.marks[-1][0], f"burst: {extra} papers")
+                result.marks.append((time.monotonic() - since, f"{extra} papers at once"))
             elif waiting < _BACKLOG[0]:
                 _publish(world, sender, itertools.islice(papers, _BACKLOG[1] - int(waiting)))
-            else:
-                time.sleep(0.5)
+            # Until lag is measured again.
+            stop.wait(_SAMPLE_S * 2)
 
 
 def _publish(world: World, sender: Sender, records: Iterator[PaperRecord]) -> None:
@@ -182,10 +183,10 @@ def _counted(world: World, name: str, *, worker: str | None = None, **labels: st
 
 
 def _longest(world: World) -> float:
-    """Upper bound of the bucket that the linker's longest batch fell into, in seconds."""
+    """Lower bound of the bucket that the linker's longest batch fell into, in seconds."""
     buckets = world.members("linker")[0].metrics().find("reflink_stage_seconds_bucket", step="handle")
-    least = max((each.value for each in buckets), default=0.0)
-    return min((float(each.labels["le"]) for each in buckets if each.value == least), default=0.0)
+    everything = max((each.value for each in buckets), default=0.0)
+    return max((float(each.labels["le"]) for each in buckets if each.value < everything), default=0.0)
 
 
 def _mark(result: Soak, now: float, what: str) -> None:
