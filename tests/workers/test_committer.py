@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -102,3 +103,53 @@ def test_a_fenced_committer_ends_the_worker_and_leaves_nothing_that_an_idle_comm
     finally:
         consumer.close()
     assert read_all(kafka, "outcomes") == []
+
+
+def test_after_a_commit_of_which_nobody_knows_how_it_ended_the_stage_looks_after_its_store(kafka, state):
+    """The commit came about, and its answer did not: it is neither done again nor taken for failed."""
+    settings = worker_settings(kafka, state, transaction_timeout_s=2.0)
+    consumer = group_consumer(settings, "echo")
+    never = threading.Event()
+
+    class Silent:
+        """Commits, and never says so; the first of its kind only."""
+
+        def __init__(self) -> None:
+            self._producer = transactional_producer(settings, "echo")
+            self._says_nothing = not made
+            made.append(self)
+
+        def __getattr__(self, name):
+            return getattr(self._producer, name)
+
+        def commit_transaction(self) -> None:
+            self._producer.commit_transaction()
+            if self._says_nothing:
+                never.wait()
+
+    made: list[Silent] = []
+    flow = Flow(BatchPolicy(), queue_bytes=10**6)
+    flow.assign([("references", 0)])
+    committer = Committer(
+        settings, "echo", flow, {"outcomes": 3}, Silent, consumer.group_metadata, lambda _: nullcontext()
+    )  # fmt: skip
+    committer.open()
+    try:
+        flow.sought_back(("references", 0), flow.departures())
+        assert [kind for kind, _ in flow.news()] == ["assigned"]
+        first = finished(1, flow._epoch, partition=0, offset=0)
+        committer._commit([first])
+        assert first.offsets is None
+        assert flow.news() == [("released", (("references", 0),)), ("assigned", (("references", 0),))]
+        assert flow.to_seek_back() == {("references", 0)}
+        assert len(made) == 2
+        second = finished(2, flow._epoch, partition=0, offset=1)
+        committer._commit([second])
+        assert second.offsets is not None
+        assert flow.news() == []
+        assert [record.value for record in read_all(kafka, "outcomes")] == [b"1", b"2"]
+        assert consumer.committed(TopicPartition(kafka.topic("references"), 0)) == 2
+    finally:
+        never.set()
+        committer.close()
+        consumer.close()

@@ -351,3 +351,20 @@ Guarantee.TestCase.settings = settings(
     max_examples=300, stateful_step_count=80, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestGuarantee = Guarantee.TestCase
+
+
+def test_what_is_held_back_is_not_sought_back_before_it_is_known_where_to_begin():
+    flow = Flow(BatchPolicy(), queue_bytes=10**6)
+    place = ("references", 0)
+    flow.assign([place])
+    flow.news()
+    flow.discard(hold=True)
+    assert flow.to_seek_back() == set()
+    assert not flow.idle(), "an idle worker's position would be committed"
+    flow.resume(renew=False)
+    assert flow.to_seek_back() == {place}
+    assert flow.news() == []
+    flow.discard(hold=True)
+    flow.revoke([place], 0.0)
+    flow.resume(renew=True)
+    assert flow.news() == [("released", (place,))], "a partition that left meanwhile does not come back"

@@ -1,0 +1,57 @@
+"""Calls that do not return are given up, and what they raise comes through."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kafka.errors import KafkaTimeoutError, ProducerFencedError
+
+from workers.transactions import BoundedProducer
+
+CALLS: list[Callable[[BoundedProducer], None]] = [
+    lambda producer: producer.send_offsets_to_transaction({}, None),
+    BoundedProducer.commit_transaction,
+    BoundedProducer.abort_transaction,
+]
+NAMES = ("send_offsets_to_transaction", "commit_transaction", "abort_transaction")
+
+
+def bounded(behaviour: Callable[..., Any], deadline_s: float = 0.2) -> BoundedProducer:
+    others = ("send", "init_transactions", "begin_transaction", "close")
+    return BoundedProducer(SimpleNamespace(**dict.fromkeys((*NAMES, *others), behaviour)), deadline_s)
+
+
+@pytest.mark.parametrize(("call", "name"), zip(CALLS, NAMES, strict=True))
+def test_a_call_that_does_not_return_is_given_up(call: Callable[[BoundedProducer], None], name: str):
+    never = threading.Event()
+    try:
+        with pytest.raises(KafkaTimeoutError, match=name):
+            call(bounded(lambda *_, **__: never.wait()))
+    finally:
+        never.set()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_call_raises_comes_through(call: Callable[[BoundedProducer], None]):
+    def fenced(*_: object, **__: object) -> None:
+        raise ProducerFencedError("another")
+
+    with pytest.raises(ProducerFencedError, match="another"):
+        call(bounded(fenced))
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_that_returns_in_time_is_waited_for(call: Callable[[BoundedProducer], None]):
+    done: list[bool] = []
+
+    def slow(*_: object, **__: object) -> None:
+        time.sleep(0.05)
+        done.append(True)
+
+    call(bounded(slow, 30.0))
+    assert done == [True]
