@@ -32,6 +32,7 @@ $(STAMP): pyproject.toml requirements.lock
 		{ echo '$(PYTHON) cannot make virtual environments: install its venv module (python3-venv)' >&2; exit 1; }
 	@echo 'installing into .venv, once: the encoder brings PyTorch, some gigabytes'
 	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25'
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[semantic,dev]'
 	@touch $@
 
