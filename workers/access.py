@@ -83,7 +83,8 @@ def tool_grants(tool: str, prefix: str, inputs: Iterable[str] = ()) -> list[Gran
         grants += _topics(prefix, ("dead-letters",), "READ")
         grants += _topics(prefix, inputs, "WRITE")
         # It looks up how many partitions each topic has.
-        grants += _topics(prefix, TOPICS, "DESCRIBE") + _topics(prefix, TOPICS, "DESCRIBE_CONFIGS")
+        seen = {*inputs, "dead-letters"}
+        grants += _topics(prefix, seen, "DESCRIBE") + _topics(prefix, seen, "DESCRIBE_CONFIGS")
         grants.append(Grant("transactional-id", f"{prefix}dead-letters-", "prefixed", "WRITE"))
     return sorted(set(grants))
 
