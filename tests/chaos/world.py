@@ -27,7 +27,8 @@ POISON_EVERY: Final = 20
 REFERENCES: Final = 8
 #: What each worker reads: when nothing of it is left, everything is linked.
 READ: Final[dict[Worker, str]] = {"parser": "papers", "linker": "references", "fallback": "fallback", "ledger": "outcomes"}
-_SETTLE_S: Final = 300.0
+#: So long without any progress, and it is given up that everything will be linked.
+_PATIENCE_S: Final = 180.0
 #: Of a ledger's state folder, so that it can be filled.
 _DISK_MB: Final = 256
 
@@ -225,16 +226,18 @@ class World:
             feeding.join()
 
     def settle(self) -> None:
-        """Waits until all that was sent is linked. Raises TimeoutError."""
-        until = time.monotonic() + _SETTLE_S
-        quiet = 0
+        """Waits until all that was sent is linked. Raises TimeoutError when nothing moves any more."""
+        moved, quiet = time.monotonic(), 0
+        before: dict[Worker, int] = {}
         while quiet < 2:
             if self.failure is not None:
                 raise self.failure
             left = {worker: lag(self.kafka, worker, topic) for worker, topic in READ.items()}
             quiet = 0 if any(left.values()) else quiet + 1
-            if time.monotonic() > until:
-                raise TimeoutError(f"not settled within {_SETTLE_S:g} s: {left}; logs in {self.pipeline.logs}")
+            if left != before:
+                moved, before = time.monotonic(), left
+            elif time.monotonic() - moved > _PATIENCE_S:
+                raise TimeoutError(f"nothing moves any more: {left}; logs in {self.pipeline.logs}")
             time.sleep(0.5)
 
 
