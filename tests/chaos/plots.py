@@ -46,10 +46,7 @@ def soak(samples: Sequence[dict[str, Any]], marks: Sequence[tuple[float, str]], 
     for worker, colour in list(_COLOURS.items())[:4]:
         memory.plot(minutes, [each["rss_mb"][worker] for each in samples], color=colour, label=worker)
         lag.plot(minutes, [each["lag"][worker] + 1 for each in samples], color=colour, label=worker)
-    seconds = [each["seconds"] for each in samples]
-    outcomes = [each["outcomes"] for each in samples]
-    rates = [(outcomes[here] - outcomes[here - 6]) / (seconds[here] - seconds[here - 6]) for here in range(6, len(samples))]
-    rate.plot(minutes[6:], rates, color="#666666")
+    rate.plot(minutes, [_rate(samples, here) for here in range(len(samples))], color="#666666")
     lag.set_yscale("log")
     for axes, label in ((memory, "resident memory, MB"), (lag, "lag, records + 1"), (rate, "outcomes a second")):
         axes.set_ylabel(label)
@@ -62,6 +59,14 @@ def soak(samples: Sequence[dict[str, Any]], marks: Sequence[tuple[float, str]], 
     memory.legend(loc="lower right", fontsize=8)
     rate.set_xlabel("minutes")
     _save(figure, path)
+
+
+def _rate(samples: Sequence[dict[str, Any]], here: int) -> float:
+    """Outcomes a second over the minute, or more, before this sample."""
+    now = samples[here]
+    earlier = [each for each in samples[:here] if now["seconds"] - each["seconds"] >= 60]
+    then = earlier[-1] if earlier else samples[0]
+    return float((now["outcomes"] - then["outcomes"]) / max(1.0, now["seconds"] - then["seconds"]))
 
 
 def _save(figure: Any, path: Path) -> None:
