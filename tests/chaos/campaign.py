@@ -60,8 +60,10 @@ def campaign(kills: int, seed: int, works: Sequence[Work], snapshot: Path, say: 
             quiet.feed_until(fixed.papers)
             quiet.settle()
         fixed.problems += check(cluster, run.prefix, fixed, like=quiet.kafka.topic_prefix)
+        say(f"{fixed.world}: {fixed.counts}; problems: {fixed.problems or 'none'}")
         grown = run.run("growing catalog", faults[most:], folder / "growing", offer_papers="true")
         grown.problems += check(cluster, run.prefix, grown)
+        say(f"{grown.world}: {grown.counts}; problems: {grown.problems or 'none'}")
     return [fixed, grown]
 
 
