@@ -22,8 +22,9 @@ from workers.loading import load
 
 #: Papers a second while faults go on: the pipeline is to have something to do, and to keep up.
 PACE: Final = 3.0
-#: How a worker may end: killed, drained, fenced, stalled, no broker, its store's disk full. Anything else is a defect.
-_FINE: Final = (-9, 0, 5, 7, 9, 10)
+#: How a worker may end: killed, told to end before it could hear it, drained, fenced, stalled, no broker, its store's disk
+#: full. Anything else is a defect.
+_FINE: Final = (-9, -15, 0, 5, 7, 9, 10)
 Say = Callable[[str], None]
 
 

@@ -17,9 +17,9 @@ from tests.chaos.world import World
 from workers.local.pipeline import Process, WorkerDied
 
 #: An order that nothing carries out for so long is withdrawn.
-PATIENCE_S: Final = 45.0
+PATIENCE_S: Final = 120.0
 #: What brings a phase about is repeated after so long.
-_PROVOKE_S: Final = 15.0
+_PROVOKE_S: Final = 30.0
 _READY_S: Final = 120.0
 #: Beyond the workers' session timeout and the broker's transaction timeout, so that others have taken over.
 FROZEN_S: Final = 14.0
