@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import random
 import shutil
@@ -17,6 +18,10 @@ import pytest
 from workers import store as module
 from workers.errors import StoreFailed
 from workers.store import PartitionStore
+
+#: Forked from a process of their own, where no thread of RocksDB held a lock.
+CHILDREN = multiprocessing.get_context("forkserver")
+CHILDREN.set_forkserver_preload(["workers.store"])
 
 KEYS = 40
 BATCHES = 400
@@ -56,13 +61,17 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store") / "0"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_WRITE_BUFFER_BYTES", 1 << 15)
-        in_child(lambda: write_and_die(folder))
+        child = CHILDREN.Process(target=write_and_die, args=(folder,))
+        child.start()
+        child.join(120)
+        assert child.exitcode == -signal.SIGKILL
     assert len(list(folder.glob("*.sst"))) > 1
     assert sum(path.stat().st_size for path in folder.glob("*.log")) > 1000
     return folder
 
 
 def write_and_die(folder: Path) -> None:
+    module._WRITE_BUFFER_BYTES = 1 << 15  # type: ignore[misc]
     store = opened(folder)
     for number in range(1, BATCHES + 1):
         written(store, number)
@@ -71,14 +80,14 @@ def write_and_die(folder: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def in_child(body: Callable[[], object]) -> None:
-    pid = os.fork()
-    if pid == 0:
-        try:
-            body()
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
+def write_on(folder: Path, told: Path) -> None:
+    """Writes until it is killed, and says after each batch that it is written."""
+    module._WRITE_BUFFER_BYTES = 1 << 15  # type: ignore[misc]
+    store = opened(folder)
+    with told.open("wb", buffering=0) as file:
+        for number in range(batches_in(store) + 1, 10**6):
+            written(store, number)
+            file.write(b"%d\n" % number)
 
 
 @pytest.fixture
@@ -263,25 +272,14 @@ def test_a_store_of_a_topic_that_was_created_anew_is_begun_anew(tmp_path: Path) 
 def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> None:
     folder, draw, told = tmp_path / "0", random.Random(3), tmp_path / "told"
 
-    def write() -> None:
-        store = opened(folder)
-        with told.open("wb", buffering=0) as file:
-            for number in range(batches_in(store) + 1, 10**6):
-                written(store, number)
-                file.write(b"%d\n" % number)
-
     reached = 0
     for _ in range(60):
         told.write_bytes(b"")
-        pid = os.fork()
-        if pid == 0:
-            try:
-                write()
-            finally:
-                os._exit(1)
-        time.sleep(draw.uniform(0.005, 0.06))
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        child = CHILDREN.Process(target=write_on, args=(folder, told))
+        child.start()
+        time.sleep(draw.uniform(0.005, 0.12))
+        child.kill()
+        child.join()
         store = opened(folder)
         number = batches_in(store)
         store.close()
