@@ -72,7 +72,7 @@ def started(settings: CatalogSettings, *, trigrams: bool = True) -> tuple[str, i
     count = len(catalog)
     follower = CatalogFollower(settings, catalog, None)
     try:
-        follower.wait_for(follower.start(), 20)
+        follower.wait_for(follower.start(), 90)
     finally:
         follower.close()
     assert len(catalog) == 5
