@@ -10,32 +10,19 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
+from reflink.judging import Case, rounded
 from reflink.policy import Found, Open, Policy
 from reflink.text import reference_text, work_text
-from reflink.verdict import Evidence, Judge, compare, describe_reference, describe_work, judge
+from reflink.verdict import Judge
+from reflink.verdict.judge import shipped
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
-
-#: The score of a candidate that an identifier brought.
-_BY_IDENTIFIER: Final = 1.0
-_DECIMALS: Final = 6
-
-
-class _Judged(NamedTuple):
-    """A candidate after the verdict; the best has the highest probability, then the smallest id."""
-
-    cited: str
-    method: Method
-    score: float
-    probability: float
-    evidence: Evidence
-    status: str | None
 
 
 def semantic_step(
@@ -44,7 +31,7 @@ def semantic_step(
     encoder: Encodes | None,
     policy: Policy,
     *,
-    judge: Judge = judge,
+    judge: Judge | None = None,
 ) -> list[Link | Open]:
     """Settles what identifiers and the semantic index settle; the rest is open. One encoding, one search, in order.
 
@@ -54,42 +41,47 @@ def semantic_step(
     if policy.profile == "paper":
         hits = _semantic_hits(references, catalog, encoder, policy)
         return [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
-    settled: list[Link | Open] = [_or_link(_by_identifier(each, catalog), catalog, policy, judge) for each in references]
-    rows = [row for row, item in enumerate(settled) if isinstance(item, Open)]
-    hits = _semantic_hits([references[row] for row in rows], catalog, encoder, policy)
-    for row, found in zip(rows, hits, strict=True):
-        candidates = tuple(Candidate(cited=cited, score=_rounded(score)) for cited, score in found)
-        settled[row] = _or_link(_by_identifier(references[row], catalog, candidates), catalog, policy, judge)
+    judge = judge or shipped()
+    settled: list[Link | Open] = []
+    waiting: list[tuple[int, Case, Found]] = []
+    for reference in references:
+        found = Found.made({"by_identifier": _bearers(reference, catalog)})
+        case = Case(reference, found.by_identifier, catalog, judge)
+        link = case.link(policy.sure)
+        if link is None:
+            waiting.append((len(settled), case, found))
+        settled.append(link or Open.made({"reference": reference, "found": found}))
+    hits = _semantic_hits([case.reference for _, case, _ in waiting], catalog, encoder, policy)
+    for (row, case, found), near in zip(waiting, hits, strict=True):
+        if not near:
+            continue
+        semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)
+        case.propose(((candidate.cited, candidate.score) for candidate in semantic), "semantic")
+        found = Found.made({"by_identifier": found.by_identifier, "semantic": semantic})
+        settled[row] = case.link(policy.sure) or Open.made({"reference": case.reference, "found": found})
     return settled
 
 
-def _by_identifier(reference: Reference, catalog: Catalog, semantic: tuple[Candidate, ...] = ()) -> Open:
-    bearers = sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)})
-    return Open(reference=reference, found=Found(by_identifier=tuple(bearers), semantic=semantic))
+def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
+    return tuple(sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)}))
 
 
-def _or_link(item: Open, catalog: Catalog, policy: Policy, judge: Judge) -> Link | Open:
-    """The link, when what was found is sure; else the item as it is."""
-    ranked = _judge_all(item, (), catalog, judge)
-    sure = bool(ranked) and ranked[0].probability >= policy.sure
-    return _link(item.reference, ranked, judge) if sure else item
-
-
-def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge = judge) -> list[Link]:
+def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge | None = None) -> list[Link]:
     """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found."""
     texts = [_lexical_query(item.reference, policy) for item in opens]
     hits = _search(catalog.trigrams, texts, policy.candidates)
+    judge = judge or shipped()
     links = []
-    for item, text, found in zip(opens, texts, hits, strict=True):
+    for item, text, near in zip(opens, texts, hits, strict=True):
         if policy.profile == "paper":
-            links.append(_paper_lexical(item.reference, text, found, catalog))
+            links.append(_paper_lexical(item.reference, text, near, catalog))
             continue
-        ranked = _judge_all(item, found, catalog, judge)
-        if ranked and ranked[0].probability >= policy.accept:
-            links.append(_link(item.reference, ranked, judge))
-        else:
-            nothing = not text and not item.found.by_identifier
-            links.append(_no_link(item.reference, "empty" if nothing else "no-candidate", ranked, judge))
+        found = item.found
+        case = Case(item.reference, found.by_identifier, catalog, judge)
+        case.propose(((candidate.cited, candidate.score) for candidate in found.semantic), "semantic")
+        case.propose(((cited, rounded(score)) for cited, score in near), "lexical")
+        nothing = not text and not found.by_identifier
+        links.append(case.link(policy.accept) or case.no_link("empty" if nothing else "no-candidate"))
     return links
 
 
@@ -110,8 +102,10 @@ class Linker:
     made by another model or at another precision.
     """
 
-    def __init__(self, catalog: Catalog, encoder: Any = None, policy: Policy | None = None, *, judge: Judge = judge) -> None:
-        self.catalog, self.policy, self.judge = catalog, policy or Policy(), judge
+    def __init__(
+        self, catalog: Catalog, encoder: Any = None, policy: Policy | None = None, *, judge: Judge | None = None
+    ) -> None:
+        self.catalog, self.policy, self.judge = catalog, policy or Policy(), judge or shipped()
         if encoder is None and catalog.vectors is not None:
             from reflink.semantic import Encoder
 
@@ -131,10 +125,6 @@ class Linker:
 class _Index(Protocol):
     def __len__(self) -> int: ...
     def search(self, queries: Any, k: int) -> Iterable[list[tuple[str, float]]]: ...
-
-
-def _rounded(value: float) -> float:
-    return round(float(value), _DECIMALS)
 
 
 def _search(
@@ -179,7 +169,7 @@ def _distinct(found: Iterable[tuple[str, float]], catalog: Catalog) -> list[Cand
     """Canonical candidates, best first, equal scores by smallest id, each once."""
     best: dict[str, float] = {}
     for cited, score in found:
-        best.setdefault(catalog.canonical(cited), _rounded(score))
+        best.setdefault(catalog.canonical(cited), rounded(score))
     ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
     return [Candidate(cited=cited, score=score) for cited, score in ranked]
 
@@ -196,7 +186,7 @@ def _paper_semantic(reference: Reference, found: list[tuple[str, float]], catalo
     ranked = _distinct(found, catalog)
     if ranked and found[0][1] >= policy.threshold:
         return _paper_link(reference, ranked, "semantic", catalog)
-    semantic = tuple(Candidate(cited=cited, score=_rounded(score)) for cited, score in found)
+    semantic = tuple(Candidate(cited=cited, score=rounded(score)) for cited, score in found)
     return Open(reference=reference, found=Found(semantic=semantic))
 
 
@@ -205,55 +195,3 @@ def _paper_lexical(reference: Reference, text: str, found: list[tuple[str, float
         return _paper_link(reference, ranked, "lexical", catalog)
     why: Unresolved = "no-candidate" if text else "empty"
     return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=why)
-
-
-def _proposed(item: Open, lexical: Iterable[tuple[str, float]]) -> Iterator[tuple[str, Method, float]]:
-    yield from ((cited, "identifier", _BY_IDENTIFIER) for cited in item.found.by_identifier)
-    yield from ((candidate.cited, "semantic", candidate.score) for candidate in item.found.semantic)
-    yield from ((cited, "lexical", _rounded(score)) for cited, score in lexical)
-
-
-def _judge_all(item: Open, lexical: Iterable[tuple[str, float]], catalog: Catalog, judge: Judge) -> list[_Judged]:
-    """The verdict on each candidate, best first; of the works that are one, the best counts, and the method that came first."""
-    reference = item.reference
-    described, own = describe_reference(reference), catalog.canonical(reference.citing)
-    bearers = {catalog.canonical(cited) for cited in item.found.by_identifier}
-    methods: dict[str, tuple[Method, float]] = {}
-    judged: dict[str, _Judged] = {}
-    seen: set[str] = set()
-    for cited, method, score in _proposed(item, lexical):
-        one = catalog.canonical(cited)
-        if one == own and one not in bearers:
-            continue
-        method, score = methods.setdefault(one, (method, score))
-        if cited in seen or (work := catalog.get(cited)) is None:
-            continue
-        seen.add(cited)
-        evidence = compare(described, describe_work(work), by_identifier=one in bearers)
-        probability = judge(evidence).probability
-        if one not in judged or probability > judged[one].probability:
-            judged[one] = _Judged(one, method, score, probability, evidence, work.status)
-    return sorted(judged.values(), key=lambda candidate: (-candidate.probability, candidate.cited))
-
-
-def _runner_up(candidate: _Judged) -> Candidate:
-    return Candidate(cited=candidate.cited, score=candidate.score)
-
-
-def _link(reference: Reference, ranked: Sequence[_Judged], judge: Judge) -> Link:
-    best = ranked[0]
-    return Link(
-        reference=reference.id, citing=reference.citing, cited=best.cited, method=best.method, score=best.score,
-        probability=_rounded(best.probability), reasons=judge(best.evidence).reasons,
-        runner_up=_runner_up(ranked[1]) if len(ranked) > 1 else None, status=best.status,
-    )  # fmt: skip
-
-
-def _no_link(reference: Reference, silent: Unresolved, ranked: Sequence[_Judged], judge: Judge) -> Link:
-    if not ranked:
-        return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=silent)
-    best = ranked[0]
-    return Link(
-        reference=reference.id, citing=reference.citing, cited=None, probability=_rounded(best.probability),
-        unresolved="not-in-catalog", reasons=judge(best.evidence).reasons, runner_up=_runner_up(best),
-    )  # fmt: skip

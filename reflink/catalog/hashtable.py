@@ -6,6 +6,7 @@ A hash only proposes rows. Whoever asks verifies them by reading the row: collis
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -26,16 +27,16 @@ class HashTable:
 
     def __init__(self, hashes: NDArray[np.uint64], rows: NDArray[np.uint32]) -> None:
         self.hashes, self.rows = hashes, rows
+        # Python integers at once: numpy's scalars cost more than the search.
+        self._hashes, self._rows = hashes.data, rows.data
 
     def candidates(self, key: str) -> list[int]:
         """The rows that have a key with this key's hash."""
-        # An uint64 scalar: a Python int would make numpy convert the whole array first.
-        wanted = np.uint64(key_hash(key))
-        start = int(self.hashes.searchsorted(wanted))
-        end = start
-        while end < len(self.hashes) and self.hashes[end] == wanted:
+        wanted, hashes = key_hash(key), self._hashes
+        start = end = bisect_left(hashes, wanted)
+        while end < len(hashes) and hashes[end] == wanted:
             end += 1
-        return list(dict.fromkeys(self.rows[start:end].tolist()))
+        return list(dict.fromkeys(self._rows[start:end].tolist()))
 
     def shared(self) -> list[list[int]]:
         """The rows of each hash that more than one row has."""

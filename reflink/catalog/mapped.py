@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 from array import array
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -19,16 +20,25 @@ from pydantic_core import to_json
 from reflink import flatfiles
 from reflink.catalog.components import union
 from reflink.catalog.hashtable import ARRAYS, HashTable, HashTableBuilder
-from reflink.entities import Work
+from reflink.entities import ID_KINDS, Work
 from reflink.errors import UnusableSnapshot
 
 _LINES: Final = "works.jsonl"
 _KIND: Final = "works"
+#: Works kept ready, about 2 KB each.
+_REMEMBERED: Final = 8192
 
 
 def keys_of(work: Work) -> tuple[str, ...]:
     """What makes two works one: the work's own id and ``kind:value`` of each identifier, without repetition."""
     return tuple(dict.fromkeys((work.id, *work.ids.keys())))
+
+
+def _bears(work: Work, key: str) -> bool:
+    if work.id == key:
+        return True
+    kind, _, value = key.partition(":")
+    return kind in ID_KINDS and getattr(work.ids, kind) == value != ""
 
 
 class MappedWorks:
@@ -40,6 +50,9 @@ class MappedWorks:
 
     def __init__(self, lines: mmap.mmap | bytes, offsets: NDArray[np.int64], keys: HashTable) -> None:
         self._lines, self._offsets, self.keys = lines, offsets, keys
+        #: The row of an id and the work of a row, the last ones asked for: what is cited is asked for several times in a row.
+        self.find = lru_cache(_REMEMBERED)(self._find)
+        self.work = lru_cache(_REMEMBERED)(self._work)
         self.canonical: NDArray[np.uint32] = np.empty(0, np.uint32)
 
     def __len__(self) -> int:
@@ -60,11 +73,11 @@ class MappedWorks:
         """The JSON of a row, without the line's end."""
         return self._lines[int(self._offsets[row]) : int(self._offsets[row + 1]) - 1]
 
-    def work(self, row: int) -> Work:
+    def _work(self, row: int) -> Work:
         """The work of a row."""
         return Work.from_json(self.line(row))
 
-    def find(self, work_id: str) -> int | None:
+    def _find(self, work_id: str) -> int | None:
         """The row with this id."""
         # Lines begin with the id, so most need not be parsed.
         start = to_json({"id": work_id})[:-1]
@@ -72,7 +85,7 @@ class MappedWorks:
 
     def bearers(self, key: str) -> dict[int, Work]:
         """The works, by row, whose id or one of whose identifiers is ``key``."""
-        return {row: work for row in self.keys.candidates(key) if key in keys_of(work := self.work(row))}
+        return {row: work for row in self.keys.candidates(key) if _bears(work := self.work(row), key)}
 
     def component(self, row: int) -> set[int]:
         """All rows that are one work with ``row``, itself included."""

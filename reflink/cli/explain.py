@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
@@ -88,7 +88,7 @@ def consider(reference: Reference, linker: Linker) -> list[Considered]:
     from reflink.linker import semantic_step
     from reflink.policy import Open
     from reflink.text import reference_text, work_text
-    from reflink.verdict import evidence
+    from reflink.verdict import Verdict, evidence
 
     catalog, policy = linker.catalog, linker.policy
     considered: dict[str, Considered] = {}
@@ -98,7 +98,7 @@ def consider(reference: Reference, linker: Linker) -> list[Considered]:
         if work_id not in considered and (work := catalog.get(work_id)) is not None:
             canonical = catalog.canonical(work_id)
             found = evidence(reference, work, by_identifier=canonical in bearers)
-            judged = linker.judge(found)
+            judged = Verdict(linker.judge.probability(found), linker.judge.reasons(found))
             considered[work_id] = Considered(work, canonical, found, judged, identifier=canonical in bearers)
         return considered.get(work_id)
 
@@ -119,7 +119,7 @@ def consider(reference: Reference, linker: Linker) -> list[Considered]:
 
 
 def _to_dict(candidate: Considered) -> dict[str, Any]:
-    said = {name: value for name, value in asdict(candidate.evidence).items() if value is not None}
+    said = {name: value for name, value in candidate.evidence._asdict().items() if value is not None}
     return {
         "cited": candidate.canonical,
         "work": candidate.work,

@@ -7,7 +7,7 @@ from importlib import resources
 
 import orjson
 
-from reflink.verdict import Judge, Model
+from reflink.verdict import Model
 from reflink.verdict.judge import shipped
 
 
@@ -26,9 +26,9 @@ class HeldOut:
             models |= dict.fromkeys(fold["papers"], model)
         return cls(models, shipped())
 
-    def of(self, citing: str) -> Judge:
+    def of(self, citing: str) -> Model:
         """The judge of this paper's references."""
-        return self._models.get(citing, self._otherwise).judge
+        return self._models.get(citing, self._otherwise)
 
     def is_known(self, citing: str) -> bool:
         """Whether the shipped model was trained on this paper."""

@@ -74,7 +74,7 @@ def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder:
                 work = catalog.get(cited)
                 if work is None or catalog.canonical(cited) == own:
                     continue
-                x.append(features(compare(described, describe_work(work))))
+                x.append(list(features(compare(described, describe_work(work)))))
                 y.append(cited in right)
                 folds.append(fold_of(reference.citing))
     return Pairs(np.array(x), np.array(y, dtype=bool), np.array(folds, dtype=np.int64))

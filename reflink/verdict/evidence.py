@@ -5,8 +5,8 @@ So the linker and the fallback, which hold different halves of the catalog, see 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from reflink.entities import Reference, Work
 from reflink.verdict import fields
@@ -18,8 +18,7 @@ _BARE: Final = 8
 _SPECIFIC: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What speaks for and against one pair. None: one side is silent.
 
     ``title``: trigram s of the titles. ``extended``: one title begins with the other (a subtitle left out).
@@ -28,7 +27,7 @@ class Evidence:
     other. ``year``: reference minus work. ``venue``: share of words that agree. ``numbers``: numbers of the titles that only
     one (1) or each (2) has. ``marks``: one title is that of an erratum, a reply, a comment… and the other is not.
     ``identifier``: shared (True) or contradicted (False). ``bare``: the reference has identifiers and nothing else.
-    ``shown``: (reference's, work's) values of year, volume and page for the reasons.
+    ``shown``: name and (reference's, work's) values of those of year, volume and page that differ, for the reasons.
     """
 
     title: float | None = None
@@ -50,34 +49,50 @@ class Evidence:
 
 def compare(reference: Description, work: Description, *, by_identifier: bool = False) -> Evidence:
     """The evidence of two prepared sides. ``by_identifier``: the catalog found the work by an identifier of the reference."""
-    title = fields.overlap(reference.title_grams, work.title_grams) if reference.title and work.title else None
-    extended = title is not None and fields.extends(reference.title, work.title)
+    titled = bool(reference.title and work.title)
+    extended = titled and fields.extends(reference.title, work.title)
     named = fields.authors(reference, work)
     identifier = True if by_identifier else fields.identifiers(reference.ids, work.ids)
     if identifier is None and fields.identifiers(reference.weak_ids, work.ids):
         identifier = True  # one found in the text can confirm; that it differs proves nothing
+    year, volume, page = fields.year_difference(reference, work), fields.volume(reference, work), fields.page(reference, work)
     return Evidence(
-        title=title,
+        title=fields.title_overlap(reference, work) if titled else None,
         extended=extended,
-        contained=fields.containment(work.title_grams, reference.raw_grams) if work.title and reference.raw else None,
+        contained=fields.title_containment(work, reference) if work.title and reference.raw_compact else None,
         short=max(0.0, 1 - len(work.title) / _SPECIFIC),
         authors=named[0] if named else None,
         first_author=named[1] if named else None,
-        year=fields.year_difference(reference, work),
-        volume=fields.volume(reference, work),
-        page=fields.page(reference, work),
+        year=year,
+        volume=volume,
+        page=page,
         venue=fields.venue_similarity(reference.venue, work.venue) if reference.venue and work.venue else None,
-        numbers=0 if title is None or extended else _numbers(reference, work),
-        marks=title is not None and reference.title_marks != work.title_marks,
+        numbers=_numbers(reference, work) if titled and not extended else 0,
+        marks=titled and reference.title_marks != work.title_marks,
         identifier=identifier,
         bare=not reference.title and not reference.names and len(reference.raw) < _BARE,
-        shown=tuple(
-            (name, reference.shown[name], work.shown[name]) for name in reference.shown if name in work.shown
-        ),
-    )  # fmt: skip
+        shown=() if not year and volume is not False and page is not False else tuple(_differing(reference, work)),
+    )
+
+
+def _differing(reference: Description, work: Description) -> Iterator[tuple[str, str, str]]:
+    values = (
+        ("year", reference.year_said, work.year_said),
+        ("volume", reference.volume_said, work.volume_said),
+        ("page", reference.page_said, work.page_said),
+    )
+    for name, a, b in values:
+        if a and b and a != b:
+            yield name, _short(a), _short(b)
+
+
+def _short(value: str | int) -> str:
+    return " ".join(str(value).split())[:20]
 
 
 def _numbers(reference: Description, work: Description) -> int:
+    if reference.title_words == work.title_words:
+        return 0
     a, b = reference.title_numbers, work.title_numbers
     # An edition may stand in the work's title and beside that of the reference ("2nd ed.").
     return (not a <= b) + (not b - reference.raw_ordinals <= a)
@@ -88,53 +103,13 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
     return compare(describe_reference(reference), describe_work(work), by_identifier=by_identifier)
 
 
-def _yes(value: bool | None) -> float:
-    return float(value is True)
-
-
-def _no(value: bool | None) -> float:
-    return float(value is False)
-
-
-def _numbered(e: Evidence) -> dict[str, float]:
-    """Every number the judge weighs, by name; 0 means silent."""
-    title = e.title or 0.0
-    contained = e.contained or 0.0
-    authors = e.authors or 0.0
-    untitled = e.title is None
-    elsewhere = _no(e.volume) * _no(e.page)
-    return {
-        "title": title,
-        "title_close": max(0.0, title - 0.8) / 0.2,
-        "title_extended": float(e.extended),
-        "title_missing": float(untitled),
-        "title_short": e.short * max(title, contained),
-        "contained": contained,
-        "contained_untitled": contained * untitled,
-        "authors": authors,
-        "authors_none": float(e.authors is not None and authors == 0),
-        "first_author": _yes(e.first_author),
-        "first_author_differs": _no(e.first_author),
-        "year": float(e.year == 0),
-        "year_near": float(e.year in (-1, 1)),
-        "year_far": 0.0 if e.year is None else min(max(abs(e.year) - 1, 0), 8) ** 0.5,
-        "volume": _yes(e.volume),
-        "volume_differs": _no(e.volume),
-        "page": _yes(e.page),
-        "page_differs": _no(e.page),
-        "place": _yes(e.volume) * _yes(e.page),
-        "place_differs": elsewhere,
-        "edition_differs": elsewhere * float(bool(e.year)),
-        "venue": e.venue or 0.0,
-        "venue_differs": float(e.venue is not None and e.venue < 0.5),
-        "numbers_one": float(e.numbers == 1),
-        "numbers_both": float(e.numbers == 2),
-        "marks": float(e.marks),
-    }
-
-
-#: Names of the numbers, in the order of ``features``.
-FEATURES: Final[tuple[str, ...]] = tuple(_numbered(Evidence()))
+#: Names of the numbers that the judge weighs, in the order of ``features``.
+FEATURES: Final[tuple[str, ...]] = (
+    "title", "title_close", "title_extended", "title_missing", "title_short", "contained", "contained_untitled", "authors",
+    "authors_none", "first_author", "first_author_differs", "year", "year_near", "year_far", "volume", "volume_differs",
+    "page", "page_differs", "place", "place_differs", "edition_differs", "venue", "venue_differs", "numbers_one",
+    "numbers_both", "marks",
+)  # fmt: skip
 
 #: What the sign of a weight may be: agreement never speaks against a link, disagreement never for it; the rest is free.
 FOR: Final = frozenset(
@@ -147,6 +122,38 @@ AGAINST: Final = frozenset(
 )  # fmt: skip
 
 
-def features(e: Evidence) -> list[float]:
-    """The evidence as the numbers named in FEATURES, in [0, 3]; identifiers are weighed apart (see judge)."""
-    return list(_numbered(e).values())
+def features(e: Evidence) -> tuple[float, ...]:
+    """The evidence as the numbers named in FEATURES, in [0, 3], 0 where it is silent; identifiers are weighed apart."""
+    title, contained, authors, year = e.title or 0.0, e.contained or 0.0, e.authors or 0.0, e.year
+    untitled = e.title is None
+    volume, volume_differs = e.volume is True, e.volume is False
+    page, page_differs = e.page is True, e.page is False
+    elsewhere = volume_differs and page_differs
+    return (
+        title,
+        max(0.0, title - 0.8) / 0.2,
+        e.extended,
+        untitled,
+        e.short * max(title, contained),
+        contained,
+        contained * untitled,
+        authors,
+        e.authors is not None and authors == 0,
+        e.first_author is True,
+        e.first_author is False,
+        year == 0,
+        year in (-1, 1),
+        0.0 if year is None else min(max(abs(year) - 1, 0), 8) ** 0.5,
+        volume,
+        volume_differs,
+        page,
+        page_differs,
+        volume and page,
+        elsewhere,
+        elsewhere and bool(year),
+        e.venue or 0.0,
+        e.venue is not None and e.venue < 0.5,
+        e.numbers == 1,
+        e.numbers == 2,
+        e.marks,
+    )

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from reflink.entities import ID_KINDS, Ids
-from reflink.verdict.description import Description, fold
+from reflink.verdict.description import GRAM, Description, fold
 
 _VENUE_STOP: Final = frozenset(
     ("of the and in for on a an de la le les du des der die das und et y e del di da do dos den van voor to at by part").split()
@@ -28,9 +28,21 @@ def overlap(a: Set[str], b: Set[str]) -> float:
     return 2 * common / (len(a) + len(b) + min(len(a), len(b)) - common)
 
 
-def containment(part: Set[str], whole: Set[str]) -> float:
-    """Share of ``part``'s trigrams that ``whole`` has."""
-    return len(part & whole) / len(part) if part else 0.0
+def title_overlap(reference: Description, work: Description) -> float:
+    """``overlap`` of the titles' trigrams."""
+    return 1.0 if reference.title == work.title else overlap(reference.title_grams, work.title_grams)
+
+
+def title_containment(work: Description, reference: Description) -> float:
+    """Share of the trigrams of the work's title that are in the citation as written."""
+    title, raw = work.title, reference.raw_compact
+    if len(title) < GRAM or len(raw) < GRAM:
+        return float(len(title) < GRAM and title == raw)
+    if title in raw:
+        return 1.0
+    # Looking each of them up in the text is cheaper than a set of all of the text's.
+    grams = work.title_grams
+    return sum(map(raw.__contains__, grams)) / len(grams)
 
 
 def extends(a: str, b: str) -> bool:
@@ -48,9 +60,11 @@ def authors(reference: Description, work: Description) -> tuple[float, bool] | N
         # A name's words must all be there: "Li" alone is found in any citation of three Chinese authors.
         found = [name <= reference.raw_words for name in named]
         return sum(found) / len(named), found[0]
+    if reference.names == work.names and all(work.names):
+        return 1.0, True
     shorter, longer = sorted((reference.names, work.names), key=len)
     words = frozenset().union(*longer)
-    share = sum(not name.isdisjoint(words) for name in shorter) / len(shorter)
+    share = sum([not name.isdisjoint(words) for name in shorter]) / len(shorter)
     return share, _same_name(reference.names[0], work.names[0])
 
 
@@ -66,6 +80,9 @@ def year_difference(reference: Description, work: Description) -> int | None:
     if not reference.years or not work.years:
         return None
     (published,) = work.years
+    if len(reference.years) == 1:
+        (year,) = reference.years
+        return year - published
     return min((year - published for year in reference.years), key=lambda d: (abs(d), d))
 
 
@@ -127,5 +144,11 @@ def venue_similarity(a: str, b: str) -> float | None:
 
 def identifiers(reference: Ids, work: Ids) -> bool | None:
     """True when any identifier is shared, False when those of a kind differ and none is shared, None when none compare."""
-    both = [(a, b) for kind in ID_KINDS if (a := getattr(reference, kind)) and (b := getattr(work, kind))]
-    return any(a == b for a, b in both) if both else None
+    compared = None
+    for kind in ID_KINDS:
+        a, b = getattr(reference, kind), getattr(work, kind)
+        if a and b:
+            if a == b:
+                return True
+            compared = False
+    return compared

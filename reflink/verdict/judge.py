@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import mul
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from reflink.errors import BadRecord
 from reflink.shipped import read
@@ -74,9 +74,7 @@ class Model:
         if evidence.bare:  # nothing to hold against or for the identifier
             return self.identifier if evidence.identifier else -self.identifier
         odds: float = self.base + sum(map(mul, self.slopes, features(evidence)))
-        if evidence.identifier is not None:
-            odds += self.identifier if evidence.identifier else self.contradiction
-        return odds
+        return odds + self._of_identifier(evidence)
 
     def probability(self, evidence: Evidence) -> float:
         """The same as a probability in (0, 1)."""
@@ -84,17 +82,33 @@ class Model:
 
     def contributions(self, evidence: Evidence) -> dict[str, float]:
         """Log-odds by feature, against a silent record; ``identifier`` too where one was compared."""
-        given = {name: slope * x for name, slope, x in zip(FEATURES, self.slopes, features(evidence), strict=True)}
+        given = dict(zip(FEATURES, map(mul, self.slopes, features(evidence)), strict=True))
         if evidence.identifier is not None:
-            given["identifier"] = self.identifier if evidence.identifier else self.contradiction
+            given["identifier"] = self._of_identifier(evidence)
         return given
+
+    def reasons(self, evidence: Evidence) -> tuple[str, ...]:
+        """What speaks for and against, strongest first."""
+        return reasons(evidence, list(map(mul, self.slopes, features(evidence))), self._of_identifier(evidence))
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Probability and reasons."""
-        return Verdict(self.probability(evidence), reasons(evidence, self.contributions(evidence)))
+        return Verdict(self.probability(evidence), self.reasons(evidence))
+
+    def _of_identifier(self, evidence: Evidence) -> float:
+        if evidence.identifier is None:
+            return 0.0
+        return self.identifier if evidence.identifier else self.contradiction
 
 
-Judge = Callable[[Evidence], Verdict]
+class Judge(Protocol):
+    """What decides: a Model, or whatever else weighs evidence. Reasons cost as much again, and only a winner needs them."""
+
+    def probability(self, evidence: Evidence) -> float:
+        """That the reference cites the work, in [0, 1]."""
+
+    def reasons(self, evidence: Evidence) -> tuple[str, ...]:
+        """What speaks for and against, strongest first."""
 
 
 @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Final
 
-from reflink.verdict.evidence import Evidence
+from reflink.verdict.evidence import FEATURES, Evidence
 
 #: Phrases given, and the log-odds below which a subject is not worth a phrase.
 _MOST: Final = 4
@@ -84,13 +84,25 @@ def _phrase(subject: str, e: Evidence) -> str | None:
             return None
 
 
-def reasons(evidence: Evidence, contributions: Mapping[str, float]) -> tuple[str, ...]:
-    """At most four phrases. ``contributions`` are log-odds by feature name (Model.contributions)."""
+#: The subject of each of FEATURES, as a position in ``_NAMES``.
+_NAMES: Final = sorted({*_SUBJECTS.values()})
+_SUBJECT: Final = tuple(_NAMES.index(_SUBJECTS[name]) for name in FEATURES)
+_IDENTIFIER: Final = _NAMES.index("identifier")
+
+
+def reasons(evidence: Evidence, contributions: Sequence[float], identifier: float) -> tuple[str, ...]:
+    """At most four phrases. ``contributions`` are log-odds in the order of FEATURES, and that of the identifier, 0 for none."""
     if evidence.bare:
         return ("identifier matches", "nothing else to compare") if evidence.identifier else ("nothing to compare",)
-    weights: dict[str, float] = {}
-    for name, value in contributions.items():
-        weights[_SUBJECTS[name]] = weights.get(_SUBJECTS[name], 0.0) + value
-    ranked = sorted(weights, key=lambda subject: (-abs(weights[subject]), subject))
-    phrases = (_phrase(subject, evidence) for subject in ranked if abs(weights[subject]) >= _LEAST)
-    return tuple(phrase for phrase in phrases if phrase)[:_MOST]
+    weights = [0.0] * len(_NAMES)
+    for subject, value in zip(_SUBJECT, contributions, strict=True):
+        weights[subject] += value
+    weights[_IDENTIFIER] += identifier
+    phrases: list[str] = []
+    # Equal weights in the order of their names.
+    for weight, subject in sorted((-abs(weight), subject) for subject, weight in enumerate(weights)):
+        if -weight < _LEAST or len(phrases) == _MOST:
+            break
+        if phrase := _phrase(_NAMES[subject], evidence):
+            phrases.append(phrase)
+    return tuple(phrases)

@@ -170,10 +170,10 @@ def test_vectors_are_encoded_once_and_outlive_a_torn_write(tmp_path: Path) -> No
 def test_a_training_paper_is_judged_by_a_model_without_it() -> None:
     judges = HeldOut.shipped()
     evidence = Evidence(title=0.9, contained=0.9, authors=1.0, first_author=True, year=1)
-    assert judges.of("pmcid:PMC0").__call__(evidence) == shipped().judge(evidence)
+    assert judges.of("pmcid:PMC0").judge(evidence) == shipped().judge(evidence)
     assert not judges.is_known("pmcid:PMC0")
     assert judges.is_known("pmcid:PMC5404511")
-    assert judges.of("pmcid:PMC5404511")(evidence).probability != shipped().judge(evidence).probability
+    assert judges.of("pmcid:PMC5404511").probability(evidence) != shipped().probability(evidence)
 
 
 def test_folds_are_even() -> None:
