@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -18,6 +23,36 @@ for name in [
     name for name in os.environ if name.startswith("REFLINK_") and name not in ("REFLINK_SHARED_DATA", "REFLINK_CACHE")
 ]:
     del os.environ[name]
+
+_OURS: Final = ("reflink", "schemas", "workers")
+#: Threads of kafka-python's clients, by their names: of producers, and of consumers and admin clients.
+_CLIENTS: Final = ("-network-thread", "kafka-io-")
+#: A producer that is closed while its broker is away may still wait for an answer of the broker, 30 s at most.
+_PATIENCE_S: Final = 60.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_clients_left() -> Iterator[None]:
+    """A module's tests close what they open: a client left open tries to reach its broker for ever, and logs meanwhile."""
+    before = set(_clients())
+    yield
+    until = time.monotonic() + _PATIENCE_S
+    while (left := set(_clients()) - before) and time.monotonic() < until:
+        time.sleep(0.05)
+    names = Counter(thread.name for thread in left)
+    assert not names, f"clients of Kafka that nobody closed: {', '.join(f'{count} {name}' for name, count in names.items())}"
+
+
+def _clients() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if any(name in thread.name for name in _CLIENTS)]
+
+
+@pytest.fixture
+def our_warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[logging.LogRecord]]:
+    """What reflink itself has warned of. Libraries may warn at any time, in threads of their own."""
+    return lambda: [
+        record for record in caplog.records if record.name.partition(".")[0] in _OURS and record.levelno >= logging.WARNING
+    ]
 
 
 @pytest.fixture(scope="session")

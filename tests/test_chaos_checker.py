@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from benchmarks.papers import PREFIX
 from tests.chaos.checker import Run, expected
+from tests.data import ROOT
 from tests.kafka import create_topics, new_prefix
 from workers.local.broker import Broker
 from workers.sending import Sender
@@ -48,6 +51,14 @@ def changed(change: Callable[[Records], None]) -> Records:
     records = right()
     change(records)
     return records
+
+
+def test_it_knows_no_code_of_the_workers():
+    code = "import sys, tests.chaos.checker; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "kafka" in loaded
+    assert not loaded & {"workers", "schemas"}
 
 
 def test_what_is_right_passes(broker: Broker):

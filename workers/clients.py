@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +24,7 @@ from kafka.errors import (
     UnsupportedCodecError,
     UnsupportedVersionError,
 )
+from kafka.net.compat import KafkaNetClient
 
 from workers.assignment import EvenByTopicAssignor
 from workers.errors import BrokerRefused, BrokerUnreachable, Stalled
@@ -48,18 +51,20 @@ _PROTECTED: Final[dict[type[KafkaError], str]] = {
 }
 #: No retry mends these: the operator must.
 REFUSALS: Final = (AuthorizationError, SaslAuthenticationFailedError, UnsupportedVersionError)
-
-
 _FENCED: Final = (ProducerFencedError, InvalidProducerEpochError)
-
-
-def fenced(error: KafkaError) -> bool:
-    """Whether another process has taken the transactional id over; kafka-python wraps that into its next error."""
-    return isinstance(error, _FENCED) or any(isinstance(each, _FENCED) for each in error.args)
-
-
 #: A batch that cannot be read. kafka-python's consumer turns in a circle if it is asked again.
 UNREADABLE: Final = (CorruptRecordError, UnsupportedCodecError)
+
+
+def fenced(error: BaseException) -> bool:
+    """Whether another process has taken the transactional id over.
+
+    Of later calls kafka-python says that with another error, with the first one or its text in it.
+    """
+    return isinstance(error, _FENCED) or any(
+        isinstance(each, _FENCED) or (isinstance(each, str) and any(kind.__name__ in each for kind in _FENCED))
+        for each in error.args
+    )
 
 
 def unreadable(error: KafkaError) -> Stalled:
@@ -169,12 +174,14 @@ def connect(settings: KafkaSettings, client: Any, **config: Any) -> Any:
     await_broker(settings, settings.kafka_connect_timeout_s)
     rest = max(_LEAST_BOOTSTRAP_S, settings.kafka_connect_timeout_s - (time.monotonic() - began))
     try:
-        return client(
-            **settings.kafka_client(),
-            reconnect_backoff_max_ms=_RECONNECT_MS,
-            bootstrap_timeout_ms=int(rest * 1000),
-            **config,
-        )
+        with _network() as network:
+            return client(
+                **settings.kafka_client(),
+                kafka_client=network,
+                reconnect_backoff_max_ms=_RECONNECT_MS,
+                bootstrap_timeout_ms=int(rest * 1000),
+                **config,
+            )
     except REFUSALS as error:
         raise refused(error, settings) from None
     except (KafkaError, OSError) as error:
@@ -182,6 +189,23 @@ def connect(settings: KafkaSettings, client: Any, **config: Any) -> Any:
             f"no broker answers at {settings.kafka_bootstrap_servers} ({settings.kafka_security_protocol}): "
             f"{type(error).__name__}: {error}; check REFLINK_KAFKA_BOOTSTRAP_SERVERS"
         ) from None
+
+
+@contextmanager
+def _network() -> Iterator[Callable[..., KafkaNetClient]]:
+    """What makes a client's connections, and ends them when making the client fails: its thread would try for ever."""
+    made: list[KafkaNetClient] = []
+
+    def make(**options: Any) -> KafkaNetClient:
+        made.append(KafkaNetClient(**options))
+        return made[-1]
+
+    try:
+        yield make
+    except BaseException:
+        for each in made:
+            each.close()
+        raise
 
 
 class GroupConsumer(KafkaConsumer):  # type: ignore[misc]

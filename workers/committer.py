@@ -17,11 +17,9 @@ from kafka.errors import (
     CommitFailedError,
     FencedInstanceIdError,
     IllegalGenerationError,
-    InvalidProducerEpochError,
     KafkaError,
     KafkaTimeoutError,
     MessageSizeTooLargeError,
-    ProducerFencedError,
     RebalanceInProgressError,
     RecordListTooLargeError,
     UnknownMemberIdError,
@@ -52,7 +50,6 @@ _MOVED_ON: Final = (
 )
 #: The broker says so of one record; kafka-python splits a batch of several by itself.
 _TOO_LARGE: Final = (MessageSizeTooLargeError, RecordListTooLargeError)
-_FENCED: Final = (ProducerFencedError, InvalidProducerEpochError)
 #: Batches finished meanwhile share a transaction, up to so many: a commit costs the same for one and for all.
 _SHARED: Final = 16
 _BACKOFF_S: Final = 0.5
@@ -106,8 +103,10 @@ class Committer:
                 producer.init_transactions()
             except REFUSALS as error:
                 raise refused(error, self.settings) from None
-            except _FENCED as error:
-                raise Fenced(self._fenced_by_another(error)) from None
+            except KafkaError as error:
+                if fenced(error):
+                    raise Fenced(self._fenced_by_another(error)) from None
+                raise
             self._producer = producer
 
     def run(self) -> None:
@@ -130,8 +129,7 @@ class Committer:
     def close(self) -> None:
         """Closes the producer; an open transaction is left for the next owner of the slot to abort."""
         if self._producer is not None:
-            with suppress(KafkaTimeoutError):
-                self._producer.close(timeout=2)
+            self._producer.close(timeout=2)
 
     def _commit(self, group: list[Finished]) -> None:
         current = [each for each in group if self.flow.current(each.batch)]
@@ -172,13 +170,13 @@ class Committer:
                 self._producer.commit_transaction()
         except WorkerError:
             raise
-        except _FENCED as error:
-            raise Fenced(self._fenced_by_another(error)) from None
         except REFUSALS as error:
             raise refused(error, self.settings) from None
         except KafkaError as error:
-            if fenced(error):
-                raise Fenced(self._fenced_by_another(error)) from None
+            # A fenced producer tells a record so, and then says of each call only that it does not fit its state.
+            for each in (error, *(future.exception for _, future in sent)):
+                if each is not None and fenced(each):
+                    raise Fenced(self._fenced_by_another(each)) from None
             self._refuse_too_large(sent)
             self._give_up(error, uncertain=uncertain)
             if not isinstance(error, _MOVED_ON):
@@ -232,9 +230,9 @@ class Committer:
             try:
                 with self.activity("aborting a transaction"):
                     self._producer.abort_transaction()
-            except _FENCED as failure:
-                raise Fenced(self._fenced_by_another(failure)) from None
             except (KafkaError, RuntimeError) as failure:
+                if fenced(failure):
+                    raise Fenced(self._fenced_by_another(failure)) from None
                 # The next one, with the same id, makes the broker abort what is open.
                 log.warning("abort failed", extra={"reason": type(failure).__name__, "detail": str(failure)})
         if not moved_on:
@@ -250,8 +248,7 @@ class Committer:
         It is replaced at once: until the open transaction has ended, the offsets to read from are not known.
         """
         assert self._producer is not None
-        with suppress(KafkaTimeoutError):
-            self._producer.close(timeout=1)
+        self._producer.close(timeout=1)
         self._producer = None
         while self._producer is None and not self.flow.closed():
             try:
@@ -260,7 +257,7 @@ class Committer:
                 log.warning("no new producer yet", extra={"reason": type(error).__name__, "detail": str(error)})
                 time.sleep(_BACKOFF_S)
 
-    def _fenced_by_another(self, error: KafkaError) -> str:
+    def _fenced_by_another(self, error: BaseException) -> str:
         return (
             f"slot {self.settings.slot} of {self.worker} was taken over by another process, or its transaction outlived "
             f"{self.settings.transaction_timeout_s:g} s ({type(error).__name__}): run one process per slot; this one ends"

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from kafka import TopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from reflink.errors import BadRecord, ReflinkError, TooLarge
 from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
@@ -39,6 +39,7 @@ from workers.sending import NotSent
 from workers.settings import WorkerSettings
 from workers.stage import Headers, Message, Received, split
 from workers.topics import TOPICS, TopicAdmin, partition_of
+from workers.transactions import BoundedProducer
 
 NAME: Final = "dead-letters"
 Resolution = Literal["replayed", "dropped"]
@@ -137,12 +138,13 @@ class Resolver:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self.settings = settings.model_copy(update={"slot": "operator"})
-        self._producer = transactional_producer(self.settings, NAME)
         with TopicAdmin(settings) as admin:
             self._partitions = {name: topic.partitions for name, topic in admin.find((*SOURCES, NAME)).items()}
 
     def __enter__(self) -> Self:
         """Ends what another command left open, so that what is read from now on is how it stays. Raises BrokerRefused."""
+        producer = transactional_producer(self.settings, NAME)
+        self._producer = BoundedProducer(producer, self.settings.transaction_timeout_s)
         try:
             self._producer.init_transactions()
         except REFUSALS as error:
@@ -202,6 +204,10 @@ class Resolver:
             if fenced(error):
                 raise Fenced(
                     "another `reflink-worker dead-letters` is at it and took over: list what is open, then go on"
+                ) from None
+            if isinstance(error, KafkaTimeoutError):
+                raise NotSent(
+                    f"{error}: it is not known whether the last step came about; list what is open, then go on"
                 ) from None
             raise NotSent(f"the broker did not take it, nothing of the last step is replayed: {error or type(error)}") from None
 

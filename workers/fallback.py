@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reflink.catalog import Catalog
-from reflink.errors import SnapshotError
 from reflink.linker import lexical_step
 from reflink.policy import Policy, Profile
 from reflink.verdict.judge import shipped
@@ -48,12 +47,6 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         """Opens the catalog and reads its topic to the end. Raises SnapshotError."""
         empty = Catalog.empty(lexical_mode=self.settings.lexical_mode)
         self.catalog = open_catalog(self.settings, vectors=False, trigrams=True, empty=empty)
-        if self.catalog.trigrams is None or self.catalog.lexical_mode != self.settings.lexical_mode:
-            has = "no trigrams" if self.catalog.trigrams is None else f"trigrams of mode {self.catalog.lexical_mode}"
-            raise SnapshotError(
-                f"{self.settings.catalog_snapshot} has {has} and REFLINK_LEXICAL_MODE is {self.settings.lexical_mode}: "
-                "build it again"
-            )
         self.follower = CatalogFollower(self.settings, self.catalog, None)
         shipped()  # a verdict that does not fit this code is no reference's fault: fail now
         self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)

@@ -17,15 +17,13 @@ from kafka.errors import KafkaError
 from reflink.catalog import Catalog
 from reflink.encoders import Encodes
 from reflink.entities import ID_KINDS, Work
-from reflink.errors import BadRecord, BadVector, SnapshotError
+from reflink.errors import BadRecord, BadVector
 from reflink.identifiers import NORMALISERS
 from schemas import CatalogEvent
 from workers import metrics
 from workers.clients import REFUSALS, UNREADABLE, end_of, plain_consumer, refused, unreadable
 from workers.errors import DeadLetterFlood, Stalled
 from workers.settings import CatalogSettings
-from workers.snapshots import check_origin
-from workers.topics import TopicAdmin
 
 log = logging.getLogger(__name__)
 
@@ -63,18 +61,11 @@ class CatalogFollower:
         self._consumer: KafkaConsumer | None = None
 
     def start(self) -> int:
-        """Begins to read where the catalog stands. Returns the topic's end, for ``wait_for``. Raises SnapshotError."""
-        with TopicAdmin(self.settings) as admin:
-            check_origin(self.catalog, admin.cluster_id(), self.settings)
+        """Begins to read where the catalog stands, which ``snapshots.open_catalog`` checked. Returns the topic's end."""
         partition = TopicPartition(self.settings.topic("catalog"), 0)
         self._consumer = plain_consumer(self.settings)
         self._consumer.assign([partition])
         end = int(self._consumer.end_offsets([partition])[partition])
-        if self.catalog.offset > end:
-            raise SnapshotError(
-                f"the catalog snapshot stands at offset {self.catalog.offset} of {partition.topic}, which ends at {end}: "
-                "it was made from another topic; make a new one"
-            )
         self._consumer.seek(partition, self.catalog.offset)
         threading.Thread(target=self._read, args=(partition,), name="catalog", daemon=True).start()
         return end

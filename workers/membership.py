@@ -15,6 +15,7 @@ from kafka.errors import KafkaError
 from workers.clients import connect, transactional_producer
 from workers.errors import BrokerUnreachable
 from workers.settings import WorkerSettings
+from workers.transactions import BoundedProducer
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +39,9 @@ class Membership:
             return
         try:
             # Taking over its transactional id aborts what it left open.
-            producer = transactional_producer(self.settings, self.worker)
-            try:
-                producer.init_transactions()
-            finally:
-                producer.close(timeout=1)
+            producer = BoundedProducer(transactional_producer(self.settings, self.worker), self.settings.transaction_timeout_s)
+            producer.init_transactions()
+            producer.close(timeout=1)
             admin = connect(self.settings, KafkaAdminClient)
             try:
                 removed = admin.remove_group_members(self.group, [MemberToRemove(member_id=member, reason="its process died")])

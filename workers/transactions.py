@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from kafka import KafkaProducer
@@ -21,9 +22,18 @@ class BoundedProducer:
         self.producer, self.deadline_s = producer, deadline_s
         #: Sends a record within the transaction; waits only for metadata and memory, each bounded by the producer.
         self.send = producer.send
-        #: Takes over the transactional id; bounded by the producer itself.
-        self.init_transactions = producer.init_transactions
         self.begin_transaction = producer.begin_transaction
+
+    def init_transactions(self) -> None:
+        """Takes over the transactional id; bounded by the producer itself, which is closed when that fails.
+
+        Else its thread would try on for ever, and fence the producer that takes its place.
+        """
+        try:
+            self.producer.init_transactions()
+        except BaseException:
+            self.close(1)
+            raise
 
     def send_offsets_to_transaction(self, offsets: Any, group_metadata: Any) -> None:
         """Makes the consumer's offsets part of the transaction."""
@@ -38,8 +48,9 @@ class BoundedProducer:
         self._bounded("abort_transaction", self.producer.abort_transaction)
 
     def close(self, timeout: float) -> None:
-        """Closes the producer, within about so many seconds."""
-        self._bounded("close", lambda: self.producer.close(timeout=timeout), timeout + 5)
+        """Closes the producer, or leaves it behind when that takes longer than about so many seconds."""
+        with suppress(KafkaTimeoutError):
+            self._bounded("close", lambda: self.producer.close(timeout=timeout), timeout + 5)
 
     def _bounded(self, name: str, call: Callable[[], None], deadline_s: float | None = None) -> None:
         ended, failure = threading.Event(), list[BaseException]()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,14 @@ _EPILOG = """examples:
   python -m tests.chaos recovery --repeats 3 --plot recovery.svg   how long each fault is felt, one at a time
   python -m tests.chaos soak --minutes 60 --plot soak.svg          full load, a burst, a bulk load of the catalog
 
-The same seed draws the same faults in the same order. Exit code 1: something was lost, doubled, or not as promised."""
+The same seed draws the same faults in the same order. Ctrl-C and SIGTERM end recovery and soak early: what they have by
+then is judged, written and drawn. Exit code 1: something was lost, doubled, or not as promised or not seen to its end."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; 0 when all is as promised, else 1."""
     options = _options(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -40,9 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 report, well = _recovery(options, works, snapshot, say)
             case _:
                 report, well = _soak(options, works, snapshot, say)
-    text = json.dumps({"machine": describe(), "command": options.command, **report}, indent=1)
-    if options.json:
-        options.json.write_text(text + "\n")
+    _keep(options, report)
     report.pop("samples", None)
     print(json.dumps(report, indent=1))
     return 0 if well else 1
@@ -74,26 +76,41 @@ def _kills(options: argparse.Namespace, works: list[Work], snapshot: Path, say: 
 
 
 def _recovery(options: argparse.Namespace, works: list[Work], snapshot: Path, say: Any) -> tuple[dict[str, Any], bool]:
-    from tests.chaos.recovery import measure
+    from tests.chaos import plots, recovery
 
-    measured = [dataclasses.asdict(each) for each in measure(works, snapshot, options.repeats, say)]
-    if options.plot:
-        from tests.chaos import plots
-
+    measured: list[dict[str, Any]] = []
+    report = {"repeats": options.repeats, "ended_early": True, "measured": measured}
+    with suppress(KeyboardInterrupt):
+        for each in recovery.measure(works, snapshot, options.repeats, say):
+            measured.append(dataclasses.asdict(each))
+            _keep(options, report)
+        report["ended_early"] = False
+    if options.plot and measured:
         plots.recovery(measured, options.plot)
     kept = all(each["limit_s"] is None or each["seconds"] <= each["limit_s"] for each in measured)
-    return {"measured": measured}, kept
+    return report, kept and not report["ended_early"]
 
 
 def _soak(options: argparse.Namespace, works: list[Work], snapshot: Path, say: Any) -> tuple[dict[str, Any], bool]:
-    from tests.chaos.soak import soak
+    from tests.chaos import plots, soak
 
-    result = dataclasses.asdict(soak(works, snapshot, options.minutes, say))
-    if options.plot:
-        from tests.chaos import plots
+    result = soak.Soak(options.minutes)
+    with suppress(KeyboardInterrupt):
+        soak.soak(works, snapshot, result, say, lambda: _keep(options, dataclasses.asdict(result)))
+    soak.judge(result)
+    report = dataclasses.asdict(result)
+    if options.plot and result.samples:
+        plots.soak(report["samples"], report["marks"], options.plot)
+    return report, not result.problems
 
-        plots.soak(result["samples"], result["marks"], options.plot)
-    return result, not result["problems"]
+
+def _keep(options: argparse.Namespace, report: dict[str, Any]) -> None:
+    """Writes what there is, whole or not at all."""
+    if options.json:
+        text = json.dumps({"machine": describe(), "command": options.command, **report}, indent=1)
+        partial = options.json.with_name(f"{options.json.name}.partial")
+        partial.write_text(text + "\n")
+        partial.replace(options.json)
 
 
 if __name__ == "__main__":

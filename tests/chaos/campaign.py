@@ -9,12 +9,14 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from reflink.entities import Work
+from reflink.errors import ReflinkError
 from tests.chaos.faults import Missed, apply
 from tests.chaos.plan import Fault, draw
 from tests.chaos.world import Cluster, World
@@ -82,10 +84,9 @@ class Disturbed:
         with World(self.cluster, folder, self.works, self.snapshot, pace=PACE, **settings) as world:
             self.prefix = world.kafka.topic_prefix
             world.feed()
-            if settings["offer_papers"] == "true":
-                threading.Thread(target=_load_slowly, args=(world,), daemon=True).start()
-            for fault in faults:
-                self._apply(fault, world, verdict, name)
+            with _growing(world) if settings["offer_papers"] == "true" else nullcontext():
+                for fault in faults:
+                    self._apply(fault, world, verdict, name)
             world.stop_feeding()
             self.say(f"{name}: {world.sent} papers were sent, waiting until all is linked")
             world.settle()
@@ -125,14 +126,28 @@ def check(cluster: Cluster, prefix: str, verdict: Verdict, *, like: str | None =
     return problems
 
 
-def _load_slowly(world: World) -> None:
-    """More works come into the catalog while references are linked."""
-    for number, work in enumerate(world.works):
-        more = work.model_copy(
-            update={"id": f"made:{number}", "title": f"{work.title} again {number}", "ids": type(work.ids)()}
-        )
-        load([more], world.kafka)
-        time.sleep(0.5)
+@contextmanager
+def _growing(world: World) -> Iterator[None]:
+    """More works come into the catalog meanwhile, two a second."""
+    stop = threading.Event()
+
+    def load_slowly() -> None:
+        for number, work in enumerate(world.works):
+            if stop.wait(0.5):
+                return
+            more = work.model_copy(
+                update={"id": f"made:{number}", "title": f"{work.title} again {number}", "ids": type(work.ids)()}
+            )
+            with suppress(ReflinkError):  # the broker is away
+                load([more], world.kafka)
+
+    loading = threading.Thread(target=load_slowly, daemon=True)
+    loading.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        loading.join()
 
 
 def _last_words(world: World, worker: str) -> str:

@@ -1,7 +1,8 @@
 """``python -m tests.chaos.checker BROKER PREFIX --papers N``: reads the topics and says whether anything is lost or doubled.
 
-It knows nothing of the workers: a consumer of its own, JSON, and the papers that were sent. With ``--like PREFIX`` the
-links and dead letters must also equal those of another run, event for event, but for times and catalog offsets.
+It knows nothing of the workers, and no code of theirs: a consumer of its own, JSON, and the papers that were sent. With
+``--like PREFIX`` the links and dead letters must also equal those of another run, event for event, but for times and
+catalog offsets.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from typing import Any, Final
 
 from kafka import KafkaConsumer, TopicPartition
 
-from benchmarks.papers import PREFIX
-from tests.chaos.world import POISON_EVERY, REFERENCES
+from tests.chaos.papers import POISON_EVERY, REFERENCES, citing
 
 #: Of an event: when, and at which version of the catalog, which a fault may change and must not matter.
 TIMES: Final = ("arrived", "judged", "catalog_offset", "paper_version", "live")
@@ -45,9 +45,8 @@ def expected(papers: int) -> Iterator[tuple[str, str]]:
     """Paper and reference ids of all that were sent, poison aside."""
     for number in range(papers):
         if number % POISON_EVERY:
-            citing = f"doi:{PREFIX}.{number:05d}"
             for position in range(1, REFERENCES + 1):
-                yield citing, f"{citing}#r{position}.1"
+                yield citing(number), f"{citing(number)}#r{position}.1"
 
 
 class Run:
@@ -77,7 +76,7 @@ class Run:
     def problems(self, papers: int) -> Iterator[str]:
         """What is lost, doubled, or of nowhere."""
         wanted = dict.fromkeys(reference for _, reference in expected(papers))
-        citing = dict.fromkeys(paper for paper, _ in expected(papers))
+        sound = dict.fromkeys(paper for paper, _ in expected(papers))
         current: dict[str, Any] = {}
         published: Counter[str] = Counter()
         for record in self.links:
@@ -86,7 +85,7 @@ class Run:
             current[key] = record.value
         yield from _compare("references", self.references, wanted)
         yield from _compare("outcomes", self.judged, wanted)
-        yield from _compare("manifests in outcomes", self.manifests, citing)
+        yield from _compare("manifests in outcomes", self.manifests, sound)
         yield from _compare("links", published, wanted)
         yield from _some("links: tombstones of", [key for key, value in current.items() if value is None])
         poison = Counter(record.key.decode() for record in self.dead)

@@ -14,7 +14,7 @@ from typing import Final
 from tests.chaos.orders import Order
 from tests.chaos.plan import Fault, Kind
 from tests.chaos.world import World
-from workers.local.pipeline import Process, WorkerDied
+from workers.local.pipeline import Process, Worker, WorkerDied
 
 #: An order that nothing carries out for so long is withdrawn.
 PATIENCE_S: Final = 120.0
@@ -49,6 +49,15 @@ def wait_ready(process: Process, world: World, seconds: float = _READY_S) -> Non
     raise Missed(f"{process.worker} {process.slot} was not ready within {seconds:g} s")
 
 
+def one_of_two(worker: Worker, world: World) -> Process:
+    """The oldest of its kind, once there is another that can take over. Raises Missed."""
+    process = world.members(worker)[0]
+    wait_ready(process, world)
+    if len(world.members(worker)) == 1:
+        wait_ready(world.start(worker), world)
+    return process
+
+
 def _kill(fault: Fault, world: World) -> None:
     process = world.members(fault.worker)[0]
     order = _order(fault, signal.SIGKILL)
@@ -70,10 +79,7 @@ def _kill(fault: Fault, world: World) -> None:
 
 
 def _freeze(fault: Fault, world: World) -> None:
-    process = world.members(fault.worker)[0]
-    wait_ready(process, world)
-    if len(world.members(fault.worker)) == 1:
-        wait_ready(world.start(fault.worker), world)
+    process = one_of_two(fault.worker, world)
     order, state = _order(fault, signal.SIGSTOP), world.state(process)
     order.give(state)
     try:
@@ -112,11 +118,7 @@ def _toggle(fault: Fault, world: World) -> None:
 
 
 def _lose(fault: Fault, world: World) -> None:
-    process = world.members(fault.worker)[0]
-    wait_ready(process, world)
-    if len(world.members(fault.worker)) == 1:
-        wait_ready(world.start(fault.worker), world)
-    world.remove(process, kill=True)
+    world.remove(one_of_two(fault.worker, world), kill=True)
 
 
 def _stop_broker(fault: Fault, world: World) -> None:
@@ -125,13 +127,8 @@ def _stop_broker(fault: Fault, world: World) -> None:
 
 def _network(fault: Fault, world: World) -> None:
     proxy = world.cluster.proxies[fault.worker]
-    match fault.kind:
-        case "slow":
-            proxy.turn("slow")
-        case "cut":
-            proxy.turn("cut")
-        case _:
-            proxy.turn("hole")
+    assert fault.kind in ("slow", "cut", "hole")
+    proxy.turn(fault.kind)
     try:
         time.sleep(fault.seconds)
     finally:

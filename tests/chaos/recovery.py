@@ -9,17 +9,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from kafka import KafkaConsumer, TopicPartition
 
-from benchmarks.papers import PREFIX
 from reflink.entities import Work
-from tests.chaos.faults import FROZEN_S, wait_ready
-from tests.chaos.world import POISON_EVERY, REFERENCES, Cluster, World
+from tests.chaos.faults import FROZEN_S, one_of_two
+from tests.chaos.papers import POISON_EVERY, REFERENCES, number_of
+from tests.chaos.world import Cluster, World
 from workers.local.pipeline import WORKERS, Process, Worker
 
 #: Few enough that what piled up meanwhile is worked off at once.
@@ -80,17 +80,15 @@ class Watch:
         while not self._stop.is_set():
             for records in consumer.poll(timeout_ms=50).values():
                 for record in records:
-                    citing = json.loads(record.value)["citing"]
-                    number = int(citing.removeprefix(f"doi:{PREFIX}."))
+                    number = number_of(json.loads(record.value)["citing"])
                     self._left[number] = self._left.get(number, REFERENCES) - 1
                     if self._left[number] == 0:
                         self.done[number] = time.time()
         consumer.close()
 
 
-def measure(works: Sequence[Work], snapshot: Path, repeats: int, say: Callable[[str], None]) -> list[Recovery]:
-    """Every fault ``repeats`` times for every kind of worker, one at a time, at the default timeouts."""
-    found: list[Recovery] = []
+def measure(works: Sequence[Work], snapshot: Path, repeats: int, say: Callable[[str], None]) -> Iterator[Recovery]:
+    """Every fault ``repeats`` times for every kind of worker, one at a time, at the default timeouts; each as it is known."""
     with tempfile.TemporaryDirectory(prefix="reflink-recovery-") as name, Cluster(Path(name) / "kafka") as cluster:
         world = World(
             cluster, Path(name) / "run", works, snapshot, pace=PACE, offer_papers="false", program=PROGRAM, **_TIMEOUTS
@@ -105,11 +103,10 @@ def measure(works: Sequence[Work], snapshot: Path, repeats: int, say: Callable[[
                         began = time.time()
                         after = do(world, worker)
                         recovery = _recovered(watch, fault, worker, began, after, limit)
-                        found.append(recovery)
                         say(f"{turn + 1}: {recovery.fault}, {recovery.worker}: {recovery.seconds:.1f} s, {recovery.late} late")
+                        yield recovery
             world.stop_feeding()
             watch.close()
-    return found
 
 
 PROGRAM: Final = (sys.executable, "-m", "workers.cli")
@@ -145,10 +142,9 @@ def _container(world: World, worker: Worker) -> float:
 
 
 def _two(world: World, worker: Worker) -> Process:
-    if len(world.members(worker)) == 1:
-        wait_ready(world.start(worker), world)
-        time.sleep(2)
-    return world.members(worker)[0]
+    process = one_of_two(worker, world)
+    time.sleep(2)  # its coming is felt no more
+    return process
 
 
 def _pod(world: World, worker: Worker) -> float:

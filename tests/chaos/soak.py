@@ -45,7 +45,7 @@ _SESSION_S: Final = 10.0
 
 @dataclass
 class Soak:
-    """What was seen: samples every 5 s, marks of what began when, and the sums at the end."""
+    """What was seen: samples every 5 s, marks of what began when, and the sums as of the last sample."""
 
     minutes: float
     samples: list[dict[str, Any]] = field(default_factory=list)
@@ -60,9 +60,13 @@ class Soak:
     problems: list[str] = field(default_factory=list)
 
 
-def soak(works: Sequence[Work], snapshot: Path, minutes: float, say: Callable[[str], None]) -> Soak:
-    """Runs it. Papers are the real articles, each time as a new version."""
-    result = Soak(minutes)
+def soak(
+    works: Sequence[Work], snapshot: Path, result: Soak, say: Callable[[str], None], sampled: Callable[[], object]
+) -> None:
+    """Runs it for ``result.minutes`` and fills in the result; calls ``sampled`` after each sample.
+
+    Papers are the real articles, each time as a new version.
+    """
     with tempfile.TemporaryDirectory(prefix="reflink-soak-") as name, Cluster(Path(name) / "kafka") as cluster:
         settings: dict[str, Any] = {
             "offer_papers": "false",
@@ -71,12 +75,10 @@ def soak(works: Sequence[Work], snapshot: Path, minutes: float, say: Callable[[s
             "batch_records": _BATCH,
         }
         with World(cluster, Path(name) / "run", works, snapshot, pace=None, program=PROGRAM, **settings) as world:
-            _run(world, result, say)
-    _judge(result)
-    return result
+            _run(world, result, say, sampled)
 
 
-def _run(world: World, result: Soak, say: Callable[[str], None]) -> None:
+def _run(world: World, result: Soak, say: Callable[[str], None], sampled: Callable[[], object]) -> None:
     began, length = time.monotonic(), result.minutes * 60
     before = _counted(world, "reflink_rebalances_total")
     stop, burst = threading.Event(), threading.Event()
@@ -97,19 +99,19 @@ def _run(world: World, result: Soak, say: Callable[[str], None]) -> None:
             do()
         sample = _sample(world, now)
         result.samples.append(sample)
+        result.outcomes, result.papers = int(sample["outcomes"]), world.sent
+        result.rebalances = int(_counted(world, "reflink_rebalances_total") - before)
+        result.longest_batch_s = max(result.longest_batch_s, _longest(world))
+        result.restarts = sum(world.ends.values())
         if len(result.samples) % 12 == 0:
             say(f"{now / 60:.1f} min: lag {sample['lag']}, memory {sample['rss_mb']} MB, {sample['outcomes']:,} outcomes")
         if stop.is_set() and result.recovered_s is None and not any(sample["lag"].values()):
             result.recovered_s = round(now - _END_AT * length, 1)
+        sampled()
         if (now >= length and result.recovered_s is not None) or now >= length * 1.5:
             break
         time.sleep(_SAMPLE_S)
     feeder.join(10)
-    result.outcomes = int(result.samples[-1]["outcomes"])
-    result.rebalances = int(_counted(world, "reflink_rebalances_total") - before)
-    result.longest_batch_s = _longest(world)
-    result.restarts = sum(world.ends.values())
-    result.papers = world.sent
 
 
 def _feed(world: World, stop: threading.Event, burst: threading.Event, result: Soak) -> None:
@@ -184,7 +186,10 @@ def _counted(world: World, name: str, *, worker: str | None = None, **labels: st
 
 def _longest(world: World) -> float:
     """Lower bound of the bucket that the linker's longest batch fell into, in seconds."""
-    buckets = world.members("linker")[0].metrics().find("reflink_stage_seconds_bucket", step="handle")
+    try:
+        buckets = world.members("linker")[0].metrics().find("reflink_stage_seconds_bucket", step="handle")
+    except WorkerDied:
+        return 0.0
     everything = max((each.value for each in buckets), default=0.0)
     return max((float(each.labels["le"]) for each in buckets if each.value < everything), default=0.0)
 
@@ -193,14 +198,23 @@ def _mark(result: Soak, now: float, what: str) -> None:
     result.marks.append((now, what))
 
 
-def _judge(result: Soak) -> None:
-    """Growth is that of the second quarter of the time against the last tenth: caches are warm by then."""
+def judge(result: Soak) -> None:
+    """Says how much memory grew and what is not as promised, of as much as there is of it.
+
+    Growth is from the second quarter of the time to the last tenth: caches are warm by then.
+    """
+    if not result.samples:
+        result.problems.append("nothing was seen")
+        return
     end = result.samples[-1]["seconds"]
     warm = [each for each in result.samples if end * 0.2 <= each["seconds"] <= end * 0.35]
     last = [each for each in result.samples if each["seconds"] >= end * 0.9]
     for worker in WORKERS:
-        first, then = (_median([each["rss_mb"][worker] for each in part]) for part in (warm, last))
-        result.growth_mb[worker] = round(then - first, 1)
+        if warm:
+            first, then = (_median([each["rss_mb"][worker] for each in part]) for part in (warm, last))
+            result.growth_mb[worker] = round(then - first, 1)
+    if end < result.minutes * 60:
+        result.problems.append(f"it ran for {end / 60:.1f} of {result.minutes:g} minutes")
     if result.rebalances:
         result.problems.append(f"{result.rebalances} rebalances while nobody came or went")
     if result.restarts:

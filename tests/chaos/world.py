@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from benchmarks.papers import made_paper
 from reflink.entities import Work
+from tests.chaos.papers import paper
 from tests.chaos.proxy import Proxy
 from tests.kafka import create_topics, lag, new_prefix
 from tests.workers.corpus import loaded
@@ -22,22 +22,12 @@ from workers.local.pipeline import WORKERS, Pipeline, Process, Worker
 from workers.publishing import publish, record_of
 from workers.sending import Sender
 
-#: One paper of so many is none.
-POISON_EVERY: Final = 20
-REFERENCES: Final = 8
 #: What each worker reads: when nothing of it is left, everything is linked.
 READ: Final[dict[Worker, str]] = {"parser": "papers", "linker": "references", "fallback": "fallback", "ledger": "outcomes"}
 #: So long without any progress, and it is given up that everything will be linked.
 _PATIENCE_S: Final = 180.0
 #: Of a ledger's state folder, so that it can be filled.
 _DISK_MB: Final = 256
-
-
-def paper(number: int, works: Sequence[Work]) -> bytes:
-    """The same for the same number; every twentieth is poison."""
-    if number % POISON_EVERY == 0:
-        return b"<poison number='%d'/>" % number
-    return made_paper(number, works, REFERENCES)
 
 
 class Cluster:

@@ -62,6 +62,8 @@ class Running:
             self.runtime.run()
         except BaseException as error:
             self.error = error
+        finally:
+            self.runtime.stop()  # what the poll thread died of ends a process, and here its other threads would go on
 
     def stop(self, timeout: float = 40) -> None:
         self.runtime.stop()

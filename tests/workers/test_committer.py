@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 import pytest
-from kafka import TopicPartition
+from kafka import KafkaProducer, TopicPartition
 
 from tests.kafka import lag, read_all, send, worker_settings
 from tests.workers.echo import until
@@ -103,6 +103,47 @@ def test_a_fenced_committer_ends_the_worker_and_leaves_nothing_that_an_idle_comm
     finally:
         consumer.close()
     assert read_all(kafka, "outcomes") == []
+
+
+def test_a_record_that_is_fenced_ends_the_worker_too(kafka, state):
+    """kafka-python then goes into a state in which no call says what is wrong; a new producer would fence the newer process."""
+    settings = worker_settings(kafka, state)
+    consumer = group_consumer(settings, "echo")
+    producers: list[KafkaProducer] = []
+
+    class Overtaken:
+        """Another process takes its id over as it sends."""
+
+        def __init__(self) -> None:
+            producers.append(transactional_producer(settings, "echo"))
+
+        def __getattr__(self, name):
+            return getattr(producers[0], name)
+
+        def send(self, *arguments, **more):
+            producers.append(transactional_producer(settings, "echo"))
+            producers[1].init_transactions()
+            return producers[0].send(*arguments, **more)
+
+    def after_sending():
+        producers[0].flush()
+        return consumer.group_metadata()
+
+    flow = Flow(BatchPolicy(), queue_bytes=10**6)
+    committer = Committer(
+        settings, "echo", flow, {"outcomes": 3}, Overtaken, after_sending, lambda _: nullcontext()
+    )  # fmt: skip
+    committer.open()
+    try:
+        with pytest.raises(Fenced, match="run one process per slot"):
+            committer._commit([finished(1, flow._epoch, partition=0, offset=0)])
+        assert len(producers) == 2
+        producers[1].begin_transaction()
+        producers[1].commit_transaction()  # the newer one goes on
+    finally:
+        committer.close()
+        producers[1].close(timeout=1)
+        consumer.close()
 
 
 def test_after_a_commit_of_which_nobody_knows_how_it_ended_the_stage_looks_after_its_store(kafka, state):

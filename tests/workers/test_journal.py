@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +53,15 @@ def test_a_journal_of_a_worker_that_drained_names_nobody(tmp_path: Path):
         assert not any(map(second.suspect, records(0, 20)))
 
 
-def test_what_was_in_hand_is_suspect_and_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_what_was_in_hand_is_suspect_and_nothing_else(tmp_path: Path, our_warnings: Callable[[], list[Any]]):
     die_with(tmp_path, [*records(5, 9), *records(40, 41, partition=2)])
-    with caplog.at_level(logging.WARNING), journal(tmp_path) as again:
+    with journal(tmp_path) as again:
         found = {each.offset for each in records(0, 60) if again.suspect(each)}
         assert found == set(range(5, 10))
         assert {each.offset for each in records(0, 60, partition=2) if again.suspect(each)} == {40, 41}
         assert not any(again.suspect(each) for each in records(0, 60, partition=1))
         assert not any(again.condemned(each) for each in records(0, 60))
-    assert caplog.records[0].records == ["references[0]@5-9", "references[2]@40-41"]
+    assert our_warnings()[0].records == ["references[0]@5-9", "references[2]@40-41"]
 
 
 def test_the_killer_is_condemned_after_so_many_deaths_alone(tmp_path: Path):
@@ -179,18 +179,18 @@ def test_a_torn_file_counts_as_empty_or_is_whole(tmp_path_factory: pytest.TempPa
             pass
 
 
-def test_an_unreadable_journal_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_an_unreadable_journal_is_told(tmp_path: Path, our_warnings: Callable[[], list[Any]]):
     (tmp_path / "reflink.killed-a.hand").write_bytes(b"\xff\x00")
     (tmp_path / "reflink.killed-a.suspects").write_bytes(b'00000000 {"ranges": 7}\n')
     with journal(tmp_path) as again:
         assert not again.suspects
-    assert [each.message for each in caplog.records] == [
+    assert [each.message for each in our_warnings()] == [
         "the journal's suspects cannot be read and count as none",
         "the journal cannot be read and counts as empty",
     ]
 
 
-def test_a_full_disk_stops_no_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+def test_a_full_disk_stops_no_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, our_warnings: Callable[[], list[Any]]):
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
@@ -199,8 +199,8 @@ def test_a_full_disk_stops_no_worker(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for _ in range(3):
             with mine.hand(records(0, 9)):
                 pass
-    assert len(caplog.records) == 1
-    assert "No space left" in caplog.records[0].reason
+    (line,) = our_warnings()
+    assert "No space left" in line.reason
 
 
 def test_ranges_of_a_batch():

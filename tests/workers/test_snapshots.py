@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,7 +113,10 @@ def test_a_sound_snapshot_is_what_a_worker_starts_from(settings: CatalogSettings
 
 
 def test_an_unusable_snapshot_is_refused_for_the_one_before_it_and_that_for_the_topic(
-    settings: CatalogSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    settings: CatalogSettings,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    our_warnings: Callable[[], list[Any]],
 ):
     folder = settings.catalog_snapshot
     assert folder is not None
@@ -123,13 +127,13 @@ def test_an_unusable_snapshot_is_refused_for_the_one_before_it_and_that_for_the_
         caplog.clear()
         fault(folder)
         assert started(settings) == ("previous", 3), name
-        (line,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+        (line,) = [record for record in our_warnings() if record.levelno >= logging.ERROR]
         assert str(folder) in line.__dict__["reason"]
         assert "previous is tried" in line.__dict__["instead"]
         caplog.clear()
         fault(snapshot.previous(folder))
         assert started(settings) == ("topic", 0), name
-        lines = [record for record in caplog.records if record.levelno >= logging.ERROR]
+        lines = [record for record in our_warnings() if record.levelno >= logging.ERROR]
         assert len(lines) == 2
         assert "read from its beginning" in lines[1].__dict__["instead"]
 
@@ -175,6 +179,26 @@ def test_what_an_operator_chose_wrongly_ends_the_worker(settings: CatalogSetting
     for wrong in ("absent", "thesis"):
         with pytest.raises(SnapshotError, match=r"no such folder|not a catalog"):
             started(settings.model_copy(update={"catalog_snapshot": tmp_path / wrong}))
+
+
+def test_vectors_and_trigrams_of_another_kind_end_the_worker(settings: CatalogSettings):
+    """Nobody checks after this: the linker and the fallback take what they get here."""
+    folder = settings.catalog_snapshot
+    assert folder is not None
+    with pytest.raises(SnapshotError, match=r"has trigrams of mode Raw and REFLINK_LEXICAL_MODE is T: build it again"):
+        open_catalog(settings, vectors=False, trigrams=True, empty=Catalog.empty(lexical_mode="T"))
+    bound = snapshot.read(folder)
+    catalog = Catalog.empty(dim=8, model="m@1", precision="fp32", lexical_mode=None)
+    catalog.save(folder, keep_previous=False, cluster=bound.cluster, topic=bound.topic, offset=0)
+
+    def opened(**other: str) -> Catalog:
+        wanted: Any = {"model": "m@1", "precision": "fp32", "mode": catalog.mode, **other}
+        return open_catalog(settings, vectors=True, trigrams=False, empty=Catalog.empty(dim=8, lexical_mode=None, **wanted))
+
+    assert len(opened()) == 0
+    for what, name in {"model": "m@2", "precision": "bf16", "mode": "T"}.items():
+        with pytest.raises(SnapshotError, match=rf"vectors are of {what} .*, not {name}: build it again"):
+            opened(**{what: name})
 
 
 def test_a_previous_one_that_is_of_no_use_ends_nothing(settings: CatalogSettings):

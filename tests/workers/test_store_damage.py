@@ -12,9 +12,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.workers.echo import until
 from workers import store as module
 from workers.errors import StoreFailed
 from workers.store import PartitionStore
@@ -178,13 +180,13 @@ def test_files_missing(copy: Callable[[], Path], killed: Path) -> None:
             assert opened(copy().with_name("1")).next_offset("links") == 0
 
 
-def test_something_else_is_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_something_else_is_there(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
     (tmp_path / "0").write_text("a file")
     assert found_in(tmp_path / "0") == 0
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "CURRENT").write_text("something else")
     assert found_in(tmp_path / "1") == 0
-    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2, "one loud line each"
+    assert [record.levelno for record in our_warnings()] == [logging.ERROR] * 2, "one loud line each"
 
 
 def damaged_within(folder: Path, monkeypatch: pytest.MonkeyPatch) -> PartitionStore:
@@ -243,7 +245,7 @@ def test_what_the_system_forbids_is_said_and_nothing_is_removed(tmp_path: Path) 
 
 
 def test_a_store_of_another_format_is_begun_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, our_warnings: Callable[[], list[Any]]
 ):
     store = opened(tmp_path / "0")
     written(store, 1)
@@ -252,9 +254,9 @@ def test_a_store_of_another_format_is_begun_anew(
     store = opened(tmp_path / "0")
     assert batches_in(store) == 0
     store.close()
-    assert [record.__dict__["reason"] for record in caplog.records] == ["it is of format 2, this one writes 3"]
+    assert [record.__dict__["reason"] for record in our_warnings()] == ["it is of format 2, this one writes 3"]
     opened(tmp_path / "0").close()
-    assert len(caplog.records) == 1
+    assert len(our_warnings()) == 1
 
 
 def test_a_store_of_a_topic_that_was_created_anew_is_begun_anew(tmp_path: Path) -> None:
@@ -273,10 +275,12 @@ def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> Non
     folder, draw, told = tmp_path / "0", random.Random(3), tmp_path / "told"
 
     reached = 0
-    for _ in range(60):
+    for turn in range(60):
         told.write_bytes(b"")
         child = CHILDREN.Process(target=write_on, args=(folder, told))
         child.start()
+        if turn % 3 == 0:  # else a busy machine might kill all of them before they have written anything
+            until(lambda: told.stat().st_size > 0, what="the writer writes")
         time.sleep(draw.uniform(0.005, 0.12))
         child.kill()
         child.join()

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka.errors import KafkaTimeoutError, ProducerFencedError
+from kafka.errors import KafkaTimeoutError, ProducerFencedError, TransactionalIdAuthorizationFailedError
 
 from workers.transactions import BoundedProducer
 
@@ -34,6 +34,22 @@ def test_a_call_that_does_not_return_is_given_up(call: Callable[[BoundedProducer
             call(bounded(lambda *_, **__: never.wait()))
     finally:
         never.set()
+
+
+def test_a_producer_that_does_not_get_its_id_is_closed_since_it_would_try_on_and_fence_its_successor():
+    closed: list[float] = []
+
+    def refused() -> None:
+        raise TransactionalIdAuthorizationFailedError("echo-a")
+
+    others = SimpleNamespace(
+        **dict.fromkeys((*NAMES, "send", "begin_transaction"), lambda: None),
+        init_transactions=refused,
+        close=lambda timeout: closed.append(timeout),
+    )
+    with pytest.raises(TransactionalIdAuthorizationFailedError):
+        BoundedProducer(others, 5.0).init_transactions()
+    assert closed == [1]
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from workers.errors import Stalled
 from workers.watchdog import Watchdog
 
 
-def test_what_takes_too_long_ends_the_process_and_says_what_it_was(caplog: pytest.LogCaptureFixture):
+def test_what_takes_too_long_ends_the_process_and_says_what_it_was(our_warnings: Callable[[], list[Any]]):
     ended: list[int] = []
     watchdog = Watchdog(0.05, end=ended.append)
     watchdog.start()
@@ -20,8 +22,8 @@ def test_what_takes_too_long_ends_the_process_and_says_what_it_was(caplog: pytes
         until(lambda: ended, 20)
     watchdog.stop()
     assert ended[0] == Stalled.exit_code
-    (record, *_) = [record for record in caplog.records if record.levelname == "CRITICAL"]
-    assert record.doing == "committing a transaction"  # type: ignore[attr-defined]
+    (record, *_) = [record for record in our_warnings() if record.levelname == "CRITICAL"]
+    assert record.doing == "committing a transaction"
 
 
 def test_what_returns_in_time_does_not():
