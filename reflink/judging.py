@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
-from reflink.verdict import Evidence, Judge, compare, describe_reference, describe_work
+from reflink.verdict import Description, Evidence, Judge, describe_reference, describe_work, filled, outline
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
@@ -32,6 +32,17 @@ class Judged(NamedTuple):
     status: str | None
 
 
+class _Outlined(NamedTuple):
+    """A candidate of which the outline is known, and so what it could be at most."""
+
+    cited: str
+    method: Method
+    score: float
+    described: Description
+    outline: Evidence
+    status: str | None
+
+
 class Case:
     """The candidates of one reference. Each work is compared once; of the works that are one, the best counts.
 
@@ -49,6 +60,7 @@ class Case:
         self._bearers = frozenset(map(catalog.canonical, bearers))
         self._proposed: dict[str, tuple[Method, float]] = {}
         self._judged: dict[str, Judged] = {}
+        self._waiting: list[_Outlined] = []
         self._seen: set[str] = set()
         self.propose(((cited, _BY_IDENTIFIER) for cited in bearers), "identifier")
 
@@ -62,19 +74,27 @@ class Case:
             if cited in self._seen or (work := self._catalog.get(cited)) is None:
                 continue
             self._seen.add(cited)
-            evidence = compare(self._described, describe_work(work), by_identifier=one in self._bearers)
-            probability = self._judge.probability(evidence)
-            if one not in self._judged or probability > self._judged[one].probability:
-                self._judged[one] = Judged(one, *first, probability, evidence, work.status)
+            described = describe_work(work)
+            outlined = outline(self._described, described, by_identifier=one in self._bearers)
+            self._waiting.append(_Outlined(one, *first, described, outlined, work.status))
 
     def ranked(self) -> list[Judged]:
         """Best first: the highest probability, then the smallest id."""
+        for one, method, score, described, outlined, status in self._waiting:
+            evidence = filled(outlined, self._described, described)
+            probability = self._judge.probability(evidence)
+            if one not in self._judged or probability > self._judged[one].probability:
+                self._judged[one] = Judged(one, method, score, probability, evidence, status)
+        self._waiting.clear()
         return sorted(self._judged.values(), key=lambda candidate: (-candidate.probability, candidate.cited))
 
     def link(self, least: float) -> Link | None:
         """The link to the best, when its probability is at least so high."""
+        known = any(judged.probability >= least for judged in self._judged.values())
+        if not known and not any(self._judge.at_most(each.outline) >= least for each in self._waiting):
+            return None  # which most references without a link are told by a third of the work
         ranked = self.ranked()
-        if not ranked or ranked[0].probability < least:
+        if ranked[0].probability < least:
             return None
         best = ranked[0]
         return Link.made(

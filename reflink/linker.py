@@ -17,6 +17,7 @@ from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
 from reflink.judging import Case, rounded
 from reflink.policy import Found, Open, Policy
+from reflink.stopwatch import Stopwatch
 from reflink.text import reference_text, work_text
 from reflink.verdict import Judge
 from reflink.verdict.judge import shipped
@@ -32,16 +33,19 @@ def semantic_step(
     policy: Policy,
     *,
     judge: Judge | None = None,
+    watch: Stopwatch | None = None,
 ) -> list[Link | Open]:
     """Settles what identifiers and the semantic index settle; the rest is open. One encoding, one search, in order.
 
     What an identifier settles is not encoded, which costs far more than the verdict. Without an encoder or vectors there are
-    no semantic candidates.
+    no semantic candidates. ``watch`` is told how long ``text``, ``model``, ``search`` and ``verdict`` took.
     """
+    judge, watch = judge or shipped(), watch or Stopwatch()
     if policy.profile == "paper":
-        hits = _semantic_hits(references, catalog, encoder, policy)
-        return [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
-    judge = judge or shipped()
+        hits = _semantic_hits(references, catalog, encoder, policy, watch)
+        links = [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
+        watch.lap("verdict")
+        return links
     settled: list[Link | Open] = []
     waiting: list[tuple[int, Case, Found]] = []
     for reference in references:
@@ -51,7 +55,8 @@ def semantic_step(
         if link is None:
             waiting.append((len(settled), case, found))
         settled.append(link or Open.made({"reference": reference, "found": found}))
-    hits = _semantic_hits([case.reference for _, case, _ in waiting], catalog, encoder, policy)
+    watch.lap("verdict")
+    hits = _semantic_hits([case.reference for _, case, _ in waiting], catalog, encoder, policy, watch)
     for (row, case, found), near in zip(waiting, hits, strict=True):
         if not near:
             continue
@@ -59,6 +64,7 @@ def semantic_step(
         case.propose(((candidate.cited, candidate.score) for candidate in semantic), "semantic")
         found = Found.made({"by_identifier": found.by_identifier, "semantic": semantic})
         settled[row] = case.link(policy.sure) or Open.made({"reference": case.reference, "found": found})
+    watch.lap("verdict")
     return settled
 
 
@@ -69,7 +75,7 @@ def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
 def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge | None = None) -> list[Link]:
     """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found."""
     texts = [_lexical_query(item.reference, policy) for item in opens]
-    hits = _search(catalog.trigrams, texts, policy.candidates)
+    hits = _search(catalog.trigrams, texts, policy.candidates, Stopwatch())
     judge = judge or shipped()
     links = []
     for item, text, near in zip(opens, texts, hits, strict=True):
@@ -89,9 +95,9 @@ def propose(
     references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy
 ) -> list[tuple[str, ...]]:
     """What the two stages propose for each reference, semantic first, each once; ids of single works, not yet canonical."""
-    semantic = _semantic_hits(references, catalog, encoder, policy)
+    semantic = _semantic_hits(references, catalog, encoder, policy, Stopwatch())
     texts = [_lexical_query(reference, policy) for reference in references]
-    lexical = _search(catalog.trigrams, texts, policy.candidates)
+    lexical = _search(catalog.trigrams, texts, policy.candidates, Stopwatch())
     return [tuple(dict.fromkeys(id_ for id_, _ in [*a, *b])) for a, b in zip(semantic, lexical, strict=True)]
 
 
@@ -128,7 +134,7 @@ class _Index(Protocol):
 
 
 def _search(
-    index: _Index | None, texts: Sequence[str], k: int, encoder: Encodes | None = None
+    index: _Index | None, texts: Sequence[str], k: int, watch: Stopwatch, encoder: Encodes | None = None
 ) -> list[list[tuple[str, float]]]:
     """The k best of each text, none for an empty one; one encoding and one search for all."""
     rows = [row for row, text in enumerate(texts) if text]
@@ -136,14 +142,17 @@ def _search(
     if index is None or not len(index) or not rows:
         return hits
     asked = [texts[row] for row in rows]
+    watch.lap("text")
     queries = asked if encoder is None else encoder.encode(asked)
+    watch.lap("model")
     for row, found in zip(rows, index.search(queries, k), strict=True):
         hits[row] = found
+    watch.lap("search")
     return hits
 
 
 def _semantic_hits(
-    references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy
+    references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy, watch: Stopwatch
 ) -> list[list[tuple[str, float]]]:
     if encoder is None:
         return [[] for _ in references]
@@ -155,7 +164,7 @@ def _semantic_hits(
         else ""
         for reference in references
     ]
-    return _search(catalog.vectors, texts, policy.candidates, encoder)
+    return _search(catalog.vectors, texts, policy.candidates, watch, encoder)
 
 
 def _lexical_query(reference: Reference, policy: Policy) -> str:

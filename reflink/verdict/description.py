@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cached_property, lru_cache
-from typing import Final
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
 
 from reflink.entities import Ids, Reference, Work
+from reflink.verdict.grams import Grams, grams
+
+Value = TypeVar("Value")
 
 #: Characters of a title and of a citation that are compared; longer ones are broken records.
 TITLE_LIMIT: Final = 400
 RAW_LIMIT: Final = 1500
-#: Length of the grams that texts are compared by.
-GRAM: Final = 3
 #: Authors compared; collaborations list thousands.
 AUTHOR_LIMIT: Final = 40
 
@@ -38,6 +40,8 @@ _GREEK: Final = re.compile(r"GREEK SMALL LETTER (?:FINAL )?([A-Z]+)")
 _PARTICLES: Final = frozenset("van von de der den la le du da di del dela della dos das el al bin ibn ter ten zu".split())
 _SUFFIXES: Final = frozenset(["jr", "sr", "ii", "iii", "iv", "phd", "md", "et"])
 _ROMAN: Final = {r: str(n) for n, r in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], 1)}
+#: Those that are no single letter, which may be an initial or a panel.
+_ROMAN_WORDS: Final = frozenset(word for word in _ROMAN if len(word) > 1)
 _TRANSLITERATED: Final = re.compile("(?<=[aou])e")
 #: A letter that can begin a scrambled one, and the one to three that follow.
 _SCRAMBLED: Final = re.compile("[ÂÃÄÅÎÏÐâã][^ -~\\s]{1,3}")
@@ -84,18 +88,23 @@ _NO_LETTER: Final = bytes(code for code in range(128) if not _FOLD[code].strip()
 
 def fold(text: str) -> str:
     """Lower case letters without accents and digits, single spaces between words."""
+    return " ".join(folded_words(text))
+
+
+def folded_words(text: str) -> list[str]:
+    """The words of ``fold``."""
     if text.isascii():
-        return " ".join(text.encode().translate(_FOLD_BYTES, _DELETED).decode().split())
+        return text.encode().translate(_FOLD_BYTES, _DELETED).decode().split()
     if _SCRAMBLED.search(text):
         text = _SCRAMBLED.sub(_unscramble, text)
-    return " ".join(text.translate(_FOLD).split())
+    return text.translate(_FOLD).split()
 
 
 def compact(text: str) -> str:
     """``fold`` without the spaces."""
     if text.isascii():
         return text.encode().translate(_FOLD_BYTES, _NO_LETTER).decode()
-    return fold(text).replace(" ", "")
+    return "".join(folded_words(text))
 
 
 def _unscramble(found: re.Match[str]) -> str:
@@ -104,13 +113,6 @@ def _unscramble(found: re.Match[str]) -> str:
         return found[0].encode("cp1252").decode("utf-8")
     except UnicodeError:
         return found[0]
-
-
-def trigrams(text: str) -> frozenset[str]:
-    """Character trigrams of ``text``; a text of one or two characters is its own only gram."""
-    if len(text) < GRAM:
-        return frozenset((text,)) if text else frozenset()
-    return frozenset(map("".join, zip(text, text[1:], text[2:], strict=False)))
 
 
 @lru_cache(maxsize=100_000)
@@ -140,6 +142,17 @@ def page_key(page: str | None) -> str | None:
     return letters + (match[0][len(letters) :].lstrip("0") or "0")
 
 
+class _lazy(Generic[Value]):  # noqa: N801
+    """As functools.cached_property, without the lock that it takes before Python 3.12: a description has one user."""
+
+    def __init__(self, compute: Callable[[Description], Value]) -> None:
+        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
+
+    def __get__(self, side: Description, _: object = None) -> Value:
+        value = side.__dict__[self._name] = self._compute(side)
+        return value
+
+
 class Description:
     """One side of a pair, prepared; empty and None mean that the record is silent.
 
@@ -154,57 +167,66 @@ class Description:
         self.ids, self.weak_ids = record.ids, weak_ids
         self._title_text = (title or "")[:TITLE_LIMIT]
         self._text = text
-        self.title = compact(self._title_text)
+        if self._title_text.isascii():
+            self.title = compact(self._title_text)
+        else:
+            self.__dict__["title_words"] = words = folded_words(self._title_text)
+            self.title = "".join(words)
         self.names = tuple(map(name_tokens, names[:AUTHOR_LIMIT]))
         self.venue = record.venue or ""
         self.volume, self.page = volume_key(record.volume), page_key(page)
         self.year_said, self.volume_said, self.page_said = record.year, record.volume, page
 
-    @cached_property
+    @_lazy
     def years(self) -> frozenset[int]:
         """The year of publication; one that is not tagged is looked for in the text."""
         if self.year_said is not None:
             return frozenset((self.year_said,))
         return frozenset(map(int, _YEAR.findall(self.raw))) if self._text else frozenset()
 
-    @cached_property
+    @_lazy
     def title_words(self) -> list[str]:
         """The folded title's words."""
-        return fold(self._title_text).split()
+        return folded_words(self._title_text)
 
-    @cached_property
-    def title_grams(self) -> frozenset[str]:
+    @_lazy
+    def title_grams(self) -> Grams:
         """The title's trigrams."""
-        return trigrams(self.title)
+        return grams(self.title)
 
-    @cached_property
+    @_lazy
     def title_numbers(self) -> frozenset[str]:
         """Numbers in the title, Roman ones too."""
         words = self.title_words
-        roman = {_ROMAN[word] for word in words if word in _ROMAN and len(word) > 1}
-        return frozenset(_DIGITS.findall(" ".join(words))) | roman
+        digits = _DIGITS.findall(" ".join(words)) if _DIGITS.search(self.title) else ()
+        return frozenset(digits).union(map(_ROMAN.__getitem__, _ROMAN_WORDS.intersection(words)))
 
-    @cached_property
+    @_lazy
     def title_marks(self) -> frozenset[str]:
         """Words of the title that make it one about another work."""
         return _MARKS.intersection(self.title_words)
 
-    @cached_property
+    @_lazy
     def raw(self) -> str:
         """The citation as written, folded."""
         return fold(self._text)
 
-    @cached_property
+    @_lazy
     def raw_compact(self) -> str:
         """The same without spaces."""
         return compact(self._text)
 
-    @cached_property
+    @_lazy
+    def raw_grams(self) -> Grams:
+        """Its trigrams."""
+        return grams(self.raw_compact)
+
+    @_lazy
     def raw_words(self) -> frozenset[str]:
         """Its words, those with umlauts in both spellings."""
         return frozenset(self.raw.split()) | frozenset(_TRANSLITERATED.sub("", self.raw).split())
 
-    @cached_property
+    @_lazy
     def raw_ordinals(self) -> frozenset[str]:
         """Its ordinal numbers ("2nd")."""
         return frozenset(_ORDINAL.findall(self.raw))

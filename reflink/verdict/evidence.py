@@ -47,32 +47,47 @@ class Evidence(NamedTuple):
     shown: tuple[tuple[str, str, str], ...] = ()
 
 
-def compare(reference: Description, work: Description, *, by_identifier: bool = False) -> Evidence:
-    """The evidence of two prepared sides. ``by_identifier``: the catalog found the work by an identifier of the reference."""
-    titled = bool(reference.title and work.title)
-    extended = titled and fields.extends(reference.title, work.title)
+def outline(reference: Description, work: Description, *, by_identifier: bool = False) -> Evidence:
+    """The evidence of two prepared sides but for the words of the title, which cost most, and ``shown``.
+
+    ``title`` is 0 where there are two. ``by_identifier``: the catalog found the work by an identifier of the reference.
+    """
     named = fields.authors(reference, work)
     identifier = True if by_identifier else fields.identifiers(reference.ids, work.ids)
     if identifier is None and fields.identifiers(reference.weak_ids, work.ids):
         identifier = True  # one found in the text can confirm; that it differs proves nothing
-    year, volume, page = fields.year_difference(reference, work), fields.volume(reference, work), fields.page(reference, work)
     return Evidence(
-        title=fields.title_overlap(reference, work) if titled else None,
-        extended=extended,
-        contained=fields.title_containment(work, reference) if work.title and reference.raw_compact else None,
+        title=0.0 if reference.title and work.title else None,
         short=max(0.0, 1 - len(work.title) / _SPECIFIC),
         authors=named[0] if named else None,
         first_author=named[1] if named else None,
-        year=year,
-        volume=volume,
-        page=page,
+        year=fields.year_difference(reference, work),
+        volume=fields.volume(reference, work),
+        page=fields.page(reference, work),
         venue=fields.venue_similarity(reference.venue, work.venue) if reference.venue and work.venue else None,
-        numbers=_numbers(reference, work) if titled and not extended else 0,
-        marks=titled and reference.title_marks != work.title_marks,
         identifier=identifier,
         bare=not reference.title and not reference.names and len(reference.raw) < _BARE,
-        shown=() if not year and volume is not False and page is not False else tuple(_differing(reference, work)),
     )
+
+
+def filled(outline: Evidence, reference: Description, work: Description) -> Evidence:
+    """The whole evidence of the two sides that ``outline`` is of."""
+    titled = outline.title is not None
+    differs = outline.year or outline.volume is False or outline.page is False
+    extended = titled and fields.extends(reference.title, work.title)
+    return outline._replace(
+        title=fields.title_overlap(reference, work) if titled else None,
+        extended=extended,
+        contained=fields.title_containment(work, reference) if work.title and reference.raw_compact else None,
+        numbers=_numbers(reference, work) if titled and not extended else 0,
+        marks=titled and reference.title_marks != work.title_marks,
+        shown=tuple(_differing(reference, work)) if differs else (),
+    )
+
+
+def compare(reference: Description, work: Description, *, by_identifier: bool = False) -> Evidence:
+    """The evidence of two prepared sides."""
+    return filled(outline(reference, work, by_identifier=by_identifier), reference, work)
 
 
 def _differing(reference: Description, work: Description) -> Iterator[tuple[str, str, str]]:
@@ -94,6 +109,8 @@ def _numbers(reference: Description, work: Description) -> int:
     if reference.title_words == work.title_words:
         return 0
     a, b = reference.title_numbers, work.title_numbers
+    if not a and not b:
+        return 0
     # An edition may stand in the work's title and beside that of the reference ("2nd ed.").
     return (not a <= b) + (not b - reference.raw_ordinals <= a)
 
@@ -119,6 +136,13 @@ FOR: Final = frozenset(
 AGAINST: Final = frozenset(
     ["title_short", "authors_none", "first_author_differs", "year_far", "volume_differs", "page_differs", "place_differs",
      "edition_differs", "venue_differs", "numbers_one", "numbers_both", "marks"]
+)  # fmt: skip
+
+
+#: Those that ``outline`` leaves at 0; none is above 1.
+LEFT_OUT: Final = frozenset(
+    ["title", "title_close", "title_extended", "title_short", "contained", "contained_untitled", "numbers_one", "numbers_both",
+     "marks"]
 )  # fmt: skip
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from functools import lru_cache
 from typing import Final
 
 from reflink.entities import ID_KINDS, Ids
-from reflink.verdict.description import GRAM, Description, fold
+from reflink.verdict.description import Description, fold
+from reflink.verdict.grams import MOST_SHORT, containment, overlap
 
 _VENUE_STOP: Final = frozenset(
     ("of the and in for on a an de la le les du des der die das und et y e del di da do dos den van voor to at by part").split()
@@ -20,29 +20,15 @@ _BEGINNING: Final = 20
 _ADDITION: Final = 12
 
 
-def overlap(a: Set[str], b: Set[str]) -> float:
-    """s = 2JC/(J+C) of two trigram sets, as 2o / (|a| + |b| + min(|a|, |b|) - o) (method, section Lexical)."""
-    if not a or not b:
-        return 0.0
-    common = len(a & b)
-    return 2 * common / (len(a) + len(b) + min(len(a), len(b)) - common)
-
-
 def title_overlap(reference: Description, work: Description) -> float:
-    """``overlap`` of the titles' trigrams."""
+    """s = 2JC/(J+C) of the titles' trigrams."""
     return 1.0 if reference.title == work.title else overlap(reference.title_grams, work.title_grams)
 
 
 def title_containment(work: Description, reference: Description) -> float:
     """Share of the trigrams of the work's title that are in the citation as written."""
-    title, raw = work.title, reference.raw_compact
-    if len(title) < GRAM or len(raw) < GRAM:
-        return float(len(title) < GRAM and title == raw)
-    if title in raw:
-        return 1.0
-    # Looking each of them up in the text is cheaper than a set of all of the text's.
-    grams = work.title_grams
-    return sum(map(raw.__contains__, grams)) / len(grams)
+    whole = len(work.title) > MOST_SHORT and work.title in reference.raw_compact
+    return 1.0 if whole else containment(work.title_grams, reference.raw_grams)
 
 
 def extends(a: str, b: str) -> bool:

@@ -12,12 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import mul
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 from reflink.errors import BadRecord
 from reflink.shipped import read
-from reflink.verdict.evidence import FEATURES, Evidence, features
+from reflink.verdict.evidence import FEATURES, LEFT_OUT, Evidence, features
 from reflink.verdict.reasons import reasons
+
+#: More than sums of a few log-odds differ in any order.
+_ROUNDING: Final = 1e-9
 
 
 class Verdict(NamedTuple):
@@ -42,11 +45,15 @@ class Model:
     contradiction: float
     slopes: tuple[float, ...] = ()
     base: float = 0.0
+    #: Log-odds that what an outline leaves out can add at most.
+    headroom: float = 0.0
 
     def __post_init__(self) -> None:
         slopes = tuple(w / s for w, s in zip(self.weight, self.scale, strict=True))
         object.__setattr__(self, "slopes", slopes)
         object.__setattr__(self, "base", self.intercept - sum(map(mul, slopes, self.mean)))
+        left_out = (slope for name, slope in zip(FEATURES, slopes, strict=True) if name in LEFT_OUT)
+        object.__setattr__(self, "headroom", sum(max(0.0, slope) for slope in left_out) + _ROUNDING)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -78,7 +85,11 @@ class Model:
 
     def probability(self, evidence: Evidence) -> float:
         """The same as a probability in (0, 1)."""
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, self.log_odds(evidence)))))
+        return _probability(self.log_odds(evidence))
+
+    def at_most(self, outline: Evidence) -> float:
+        """The probability that evidence with this outline has at most."""
+        return _probability(self.log_odds(outline) + self.headroom)
 
     def contributions(self, evidence: Evidence) -> dict[str, float]:
         """Log-odds by feature, against a silent record; ``identifier`` too where one was compared."""
@@ -107,8 +118,15 @@ class Judge(Protocol):
     def probability(self, evidence: Evidence) -> float:
         """That the reference cites the work, in [0, 1]."""
 
+    def at_most(self, outline: Evidence) -> float:
+        """The probability that evidence with this outline has at most; 1 is always right."""
+
     def reasons(self, evidence: Evidence) -> tuple[str, ...]:
         """What speaks for and against, strongest first."""
+
+
+def _probability(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 @cache

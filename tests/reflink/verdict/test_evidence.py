@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
-from reflink.verdict import evidence
+from reflink.verdict import Model, compare, describe_reference, describe_work, evidence, outline
 from reflink.verdict.description import compact, fold
+from reflink.verdict.evidence import FEATURES, LEFT_OUT, features
 from reflink.verdict.judge import shipped
 from tests.reflink.verdict import plain
 
@@ -21,6 +22,11 @@ year = st.none() | st.integers(2005, 2012) | st.just(0)
 short = st.none() | st.sampled_from(["12", "XII", "Vol. 12", "e12", "S12", "012", " ", "xii"]) | text
 names = st.lists(word | text, max_size=4).map(tuple)
 ids = st.builds(Ids, doi=st.none() | st.sampled_from(["10.1/a", "10.1/b"]), pmid=st.none() | st.sampled_from(["1", "2"]))
+
+#: A model whose weights mean nothing: a bound must not lean on their signs.
+ADVERSE = Model(
+    (0.0,) * len(FEATURES), (1.0,) * len(FEATURES), tuple((-1.0) ** at for at in range(len(FEATURES))), 0.0, 1.0, -1.0
+)
 
 
 @st.composite
@@ -52,6 +58,18 @@ def test_evidence_and_reasons_are_those_of_the_plain_reading(pair: tuple[Referen
     assert found == plain.evidence(*pair, by_identifier=by_identifier)
     model = shipped()
     assert model.reasons(found) == plain.reasons(found, model.contributions(found))
+
+
+@settings(deadline=None, max_examples=500)
+@given(pairs(), st.booleans())
+def test_an_outline_tells_what_the_whole_can_be_at_most(pair: tuple[Reference, Work], by_identifier: bool) -> None:
+    sides = describe_reference(pair[0]), describe_work(pair[1])
+    outlined, whole = (told(*sides, by_identifier=by_identifier) for told in (outline, compare))
+    for model in (shipped(), ADVERSE):
+        assert model.probability(whole) <= model.at_most(outlined)
+    left_out = {name for name, value in zip(FEATURES, features(outlined), strict=True) if not value}
+    assert left_out >= LEFT_OUT
+    assert all(features(whole)[FEATURES.index(name)] <= 1 for name in LEFT_OUT)
 
 
 @settings(deadline=None)

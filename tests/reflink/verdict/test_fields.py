@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
 from reflink.verdict import describe_reference, describe_work, fields
-from reflink.verdict.description import fold, name_tokens, page_key, trigrams, volume_key
+from reflink.verdict.description import fold, name_tokens, page_key, volume_key
 
 
 @pytest.mark.parametrize(
@@ -82,18 +82,6 @@ def test_venue_similarity_is_a_symmetric_share(a: str, b: str) -> None:
     similarity = fields.venue_similarity(a, b)
     assert similarity == fields.venue_similarity(b, a)
     assert similarity is None or 0 <= similarity <= 1
-
-
-@settings(deadline=None)
-@given(st.text(alphabet="abc", max_size=12), st.text(alphabet="abc", max_size=12))
-def test_overlap_is_the_published_formula(a: str, b: str) -> None:
-    x, y = trigrams(a), trigrams(b)
-    common = len(x & y)
-    if not common:
-        assert fields.overlap(x, y) == 0
-        return
-    j, c = common / len(x | y), common / min(len(x), len(y))
-    assert fields.overlap(x, y) == pytest.approx(2 * j * c / (j + c))
 
 
 def _reference(**given: object) -> Reference:
