@@ -39,3 +39,7 @@ class UnusableSnapshot(SnapshotError):
 
 class BadVector(ReflinkError):
     """A vector that has no direction: NaN, infinite or all zero values, or the wrong number of dimensions."""
+
+
+class DeviceTooSmall(ReflinkError):
+    """A device's free memory does not hold the vectors and what a search of them needs; says how much is free and needed."""

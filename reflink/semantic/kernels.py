@@ -1,12 +1,13 @@
 """Scores of fp16 rows against fp32 queries, compiled. fp16 rows come as their bits (``uint16``), which numba has a type for.
 
-Measured over 265,158 rows of 384 on one core: 7 ms a query alone, 2 ms in a batch; a BLAS product of widened rows took
-16 ms and 3.4 ms, and never won at any size of batch.
+One query alone waits for memory; a batch for the multiply-adds, of which a core starts two registers a cycle. Over 265,158
+rows of 384 on one core (``benchmarks/semantic/search.py``): 7.5 ms alone, where reading takes 5.3; 1.17 ms in a batch of 512,
+where the multiply-adds take 0.89, and BLAS in fp32 3.8. Asking for the next rows ahead of time gained nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -14,13 +15,21 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from reflink.semantic.tiles import HOST, tile
+
 Bits = npt.NDArray[np.uint16]
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+#: Rows scored against all queries before the next ones: they and the scores stay in the caches next to the core.
+TILE: Final = 64
+
 #: Sums may be taken in any order, which lets them run in vector registers; NaN and infinity keep their meaning.
-_ANY_ORDER = {"reassoc", "contract", "nsz"}
+_ANY_ORDER: Final = {"reassoc", "contract", "nsz"}
+_LANES, _ROWS, _QUERIES = HOST
+_tile2, _tile3, _tile4 = (tile(HOST, number) for number in (2, 3, 4))
+_tile5, _tile6 = (tile(HOST, min(number, _QUERIES)) for number in (5, 6))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -34,56 +43,125 @@ def _widen(typing_context: Any, bits: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_ANY_ORDER)  # type: ignore[untyped-decorator]
-def dot(block: Bits, queries: Floats, scores: Floats) -> None:
-    """``scores[q, r] = queries[q] · block[r]``, accumulated in float32; four queries share one reading of a row."""
-    number, dim = queries.shape
-    for first in range(0, number - 3, 4):
-        a, b, c, d = queries[first], queries[first + 1], queries[first + 2], queries[first + 3]
-        for row in range(block.shape[0]):
-            line = block[row]
-            p, q, r, s = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-            for at in range(dim):
-                value = _widen(line[at])
-                p += value * a[at]
-                q += value * b[at]
-                r += value * c[at]
-                s += value * d[at]
-            scores[first, row], scores[first + 1, row], scores[first + 2, row], scores[first + 3, row] = p, q, r, s
-    for query in range(number - number % 4, number):
-        a = queries[query]
-        for row in range(block.shape[0]):
-            line = block[row]
-            p = np.float32(0)
-            for at in range(dim):
-                p += _widen(line[at]) * a[at]
-            scores[query, row] = p
+def dot(block: Bits, start: int, stop: int, queries: Floats, query: int, number: int, scores: Floats) -> None:
+    """``scores[j, r] = queries[query + j] · block[start + r]`` for ``j < number`` and rows below ``stop``, in float32.
+
+    ``number`` at most what ``tiles.HOST`` says. Rows of a length that fills no whole registers, rows left over and single
+    queries, which wait for memory alone, go one by one.
+    """
+    row = start
+    if number > 1 and block.shape[1] % _LANES == 0:
+        while row + _ROWS <= stop:
+            if number == 2:
+                _tile2(block, row, queries, query, scores, row - start)
+            elif number == 3:
+                _tile3(block, row, queries, query, scores, row - start)
+            elif number == 4:
+                _tile4(block, row, queries, query, scores, row - start)
+            elif number == 5:
+                _tile5(block, row, queries, query, scores, row - start)
+            else:
+                _tile6(block, row, queries, query, scores, row - start)
+            row += _ROWS
+    for j in range(number):
+        wanted = queries[query + j]
+        for left in range(row, stop):
+            line = block[left]
+            total = np.float32(0)
+            for at in range(len(wanted)):
+                total += _widen(line[at]) * wanted[at]
+            scores[j, left - start] = total
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # type: ignore[untyped-decorator]
+def _highest(scores: Floats, number: int) -> np.float32:
+    """The highest of the first ``number``, none of them NaN."""
+    highest = np.float32(-np.inf)
+    for at in range(number):
+        score = scores[at]
+        highest = score if score > highest else highest
+    return highest
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def select(scores: Floats, alive: Mask, best: Floats, margin: float, rows: Rows, kept: Floats) -> int:
-    """Writes the rows of one block that may be among the best of one query, with their scores; returns how many.
+def _raise_least(best: Floats, score: float) -> None:
+    """Puts ``score`` in the place of the lowest of a heap, lowest first."""
+    at, k = 0, len(best)
+    while True:
+        child = 2 * at + 1
+        if child >= k:
+            break
+        if child + 1 < k and best[child + 1] < best[child]:
+            child += 1
+        if best[child] >= score:
+            break
+        best[at] = best[child]
+        at = child
+    best[at] = score
 
-    ``best``: the k highest scores so far as a heap, lowest first; it is brought up to date. A row stays possible
-    while its score is not more than ``margin`` below the k-th best.
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def scan(
+    block: Bits, alive: Mask, start: int, queries: Floats, best: Floats, margin: float, base: int,
+    query_of: Rows, row_of: Rows, score_of: Floats, size: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Appends the rows of a block, from ``start`` on, that may be among the best of a query; returns new size and next row.
+
+    ``best`` [n, k]: the k highest scores of each query so far as a heap, lowest first; brought up to date. A row stays
+    possible while its score is not more than ``margin`` below the k-th best. It is written as ``base`` + its place. Stops
+    before the end of the block where less room than ``TILE`` rows of all queries is left.
     """
-    size, k = 0, len(best)
-    for row in range(len(scores)):
-        score = scores[row]
-        if not score >= best[0] - margin or not alive[row]:
-            continue
-        rows[size], kept[size] = row, score
-        size += 1
-        if score > best[0]:
-            at = 0
-            while True:
-                child = 2 * at + 1
-                if child >= k:
-                    break
-                if child + 1 < k and best[child + 1] < best[child]:
-                    child += 1
-                if best[child] >= score:
-                    break
-                best[at] = best[child]
-                at = child
-            best[at] = score
-    return size
+    number = queries.shape[0]
+    parts = (number + _QUERIES - 1) // _QUERIES
+    scores = np.empty((_QUERIES, TILE), np.float32)
+    row = start
+    while row < block.shape[0]:
+        stop = min(row + TILE, block.shape[0])
+        if size + (stop - row) * number > len(query_of):
+            break
+        query = 0
+        for part in range(parts):
+            following = number * (part + 1) // parts
+            dot(block, row, stop, queries, query, following - query, scores)
+            for j in range(following - query):
+                heap = best[query + j]
+                least = np.float32(heap[0] - margin)
+                if not _highest(scores[j], stop - row) >= least:
+                    continue
+                for at in range(stop - row):
+                    score = scores[j, at]
+                    if not score >= least or not alive[row + at]:
+                        continue
+                    query_of[size], row_of[size], score_of[size] = query + j, base + row + at, score
+                    size += 1
+                    if score > heap[0]:
+                        _raise_least(heap, score)
+                        least = np.float32(heap[0] - margin)
+            query = following
+        row = stop
+    return size, row
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_ANY_ORDER)  # type: ignore[untyped-decorator]
+def exact(block: Bits, rows: Rows, queries: Floats, query_of: Rows, scores: Floats) -> None:
+    """``scores[i] = queries[query_of[i]] · block[rows[i]]``, summed in float64 and rounded to float32."""
+    for i in range(len(rows)):
+        line, wanted = block[rows[i]], queries[query_of[i]]
+        total = 0.0
+        for at in range(len(wanted)):
+            total += np.float64(_widen(line[at])) * np.float64(wanted[at])
+        scores[i] = np.float32(total)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def gather_bytes(blob: npt.NDArray[np.uint8], offsets: Rows, rows: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
+    """The bytes of these rows end to end, and where each begins: [n + 1]."""
+    begins = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        begins[i + 1] = begins[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    gathered = np.empty(begins[-1], np.uint8)
+    for i in range(len(rows)):
+        start = offsets[rows[i]]
+        for at in range(begins[i + 1] - begins[i]):
+            gathered[begins[i] + at] = blob[start + at]
+    return gathered, begins

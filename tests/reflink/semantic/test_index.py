@@ -1,16 +1,21 @@
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from reflink import flatfiles
 from reflink.errors import BadVector, SnapshotError
-from reflink.semantic import VectorIndex
+from reflink.hits import Hits
+from reflink.semantic import VectorIndex, device, rows, scanning
 from reflink.semantic import index as module
 from reflink.semantic.index import ARRAYS, KIND
+from reflink.semantic.rows import View
 
 DIM = 5
 Vectors = npt.NDArray[np.float32]
@@ -23,9 +28,12 @@ batch = st.lists(st.tuples(ids, seeds), max_size=8)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks and chunks of a few rows, so that small tests cross their borders."""
-    monkeypatch.setattr(module, "BLOCK", 4)
-    monkeypatch.setattr(module, "QUERIES", 3)
+    """Blocks, chunks and groups of a few rows, so that small tests cross their borders."""
+    for place, name, value in (
+        (module, "BLOCK", 4), (rows, "BLOCK", 4), (scanning, "QUERIES", 3), (scanning, "LEAST_ROWS", 5),
+        (device, "GROUP", 2), (device, "QUERIES", 3), (device, "SENT", 6), (device, "SCORES", 12), (device, "GATHERED", 1000),
+    ):  # fmt: skip
+        monkeypatch.setattr(place, name, value)
 
 
 def vector(seed: int) -> list[float]:
@@ -40,45 +48,88 @@ def unit(values: npt.ArrayLike) -> Vectors:
 
 
 def brute(stored: dict[str, Vectors], query: Vectors, k: int) -> list[tuple[str, float]]:
+    query = np.rint(query * 2.0**28) / 2.0**28
     scored = [(-np.float32((stored[id_].astype(np.float16).astype(np.float64) * query).sum()).item(), id_) for id_ in stored]
     return [(id_, -score) for score, id_ in sorted(scored)[:k]]
 
 
 def check(index: VectorIndex, stored: dict[str, Vectors], queries: list[list[float]], k: int) -> None:
-    hits = index.search(queries, k)
-    assert hits.ids.shape == hits.scores.shape == (len(queries), k)
-    assert hits.scores.dtype == np.float32
-    assert list(hits) == [brute(stored, unit(query), k) for query in queries]
+    check_hits(index.search(queries, k), stored, queries, k)
     assert len(index) == len(stored)
 
 
-operations = st.lists(st.tuples(st.sampled_from(["add", "remove", "save"]), batch), max_size=8)
+def check_hits(hits: Hits, stored: dict[str, Vectors], queries: list[list[float]], k: int) -> None:
+    assert hits.ids.shape == hits.scores.shape == (len(queries), k)
+    assert hits.scores.dtype == np.float32
+    assert list(hits) == [brute(stored, unit(query), k) for query in queries]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(operations, st.lists(seeds, min_size=1, max_size=7), st.integers(1, 17))
-def test_whatever_happens_the_answer_is_that_of_brute_force(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[tuple[str, int]]]], queries: list[int], k: int
-) -> None:
-    index, stored = VectorIndex(DIM), dict[str, Vectors]()
-    for what, pairs in steps:
-        if what == "add":
-            index.add([id_ for id_, _ in pairs], [vector(seed) for _, seed in pairs])
-            stored.update({id_: unit(vector(seed)) for id_, seed in pairs})
-        elif what == "remove":
-            index.remove([id_ for id_, _ in pairs])
-            for id_, _ in pairs:
-                stored.pop(id_, None)
-        else:
-            folder = tmp_path_factory.mktemp("index")
-            index.save(folder)
-            index = VectorIndex.open(folder)
-        check(index, stored, [vector(seed) for seed in queries], k)
-    names = sorted({id_ for _, pairs in steps for id_, _ in pairs})
-    for id_, row in zip(names, index.vectors(names), strict=True):
-        assert (id_ in index) == (id_ in stored)
-        expected = stored[id_].astype(np.float16).tolist() if id_ in stored else None
-        assert row.tolist() == expected if expected else np.isnan(row).all()
+class Histories(RuleBasedStateMachine):
+    """Random changes, savings and reopenings beside a dictionary; and searches that began long ago and go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folders = TemporaryDirectory()
+        self.index, self.stored, self.old = VectorIndex(DIM), dict[str, Vectors](), list[tuple[View, dict[str, Vectors]]]()
+
+    @rule(pairs=batch)
+    def add(self, pairs: list[tuple[str, int]]) -> None:
+        self.index.add([id_ for id_, _ in pairs], [vector(seed) for _, seed in pairs])
+        self.stored.update({id_: unit(vector(seed)) for id_, seed in pairs})
+
+    @rule(names=st.lists(ids, max_size=8))
+    def remove(self, names: list[str]) -> None:
+        self.index.remove(names)
+        for id_ in names:
+            self.stored.pop(id_, None)
+
+    @rule(threads=st.integers(1, 3))
+    def reopen(self, threads: int) -> None:
+        folder = mkdtemp(dir=self.folders.name)
+        self.index.save(folder)
+        self.index = VectorIndex.open(folder, threads=threads)
+
+    @rule(where=st.sampled_from([None, "cpu"]), spare=st.integers(0, 9))
+    def place(self, where: str | None, spare: int) -> None:
+        assert self.index.place(where, spare=spare) == bool(where)
+
+    @rule()
+    def stream(self) -> None:
+        with patch.object(device, "free_bytes", return_value=0):
+            assert not self.index.place("cpu", stream=True)
+
+    @rule()
+    def begin_a_search(self) -> None:
+        self.old.append((self.index._rows.view, dict(self.stored)))
+
+    @precondition(lambda self: self.old)
+    @rule(which=st.integers(0, 9))
+    def end_a_search(self, which: int) -> None:
+        self.old.pop(which % len(self.old))
+
+    @rule(queries=st.lists(seeds, min_size=1, max_size=7), k=st.integers(1, 17))
+    def search(self, queries: list[int], k: int) -> None:
+        asked = [vector(seed) for seed in queries]
+        check(self.index, self.stored, asked, k)
+        units = np.rint(np.array([unit(query) for query in asked]) * 2.0**28).astype(np.float32) / np.float32(2.0**28)
+        for view, stored in self.old:
+            check_hits(self.index._search(view, units, k), stored, asked, k)
+
+    @rule(names=st.lists(ids, max_size=8))
+    def look_up(self, names: list[str]) -> None:
+        for id_, row in zip(names, self.index.vectors(names), strict=True):
+            assert (id_ in self.index) == (id_ in self.stored)
+            expected = self.stored[id_].astype(np.float16).tolist() if id_ in self.stored else None
+            assert row.tolist() == expected if expected else np.isnan(row).all()
+
+    def teardown(self) -> None:
+        check(self.index, self.stored, [vector(0), vector(1)], 3)
+        self.folders.cleanup()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_whatever_happens_the_answer_is_that_of_brute_force() -> None:
+    run_state_machine_as_test(Histories, settings=settings(max_examples=60, stateful_step_count=25, deadline=None))
 
 
 def test_equal_vectors_tie_by_id_wherever_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +187,7 @@ def test_adding_a_known_id_replaces_in_place() -> None:
     for seed in range(20):
         index.add(["a", "b"], [vector(seed), vector(seed + 1)])
         index.remove(["b"])
-    assert len(index._blocks) == 1
+    assert index._rows.view.rows <= 4
     check(index, {"a": unit(vector(19))}, [vector(0)], 2)
 
 

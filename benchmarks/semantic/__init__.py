@@ -1,0 +1,1 @@
+"""The semantic engine, measured side by side in one run."""

@@ -1,0 +1,276 @@
+"""Exact search, measured: agreement with brute force, ms a query beside BLAS, the bounds, small catalogs and large ones.
+
+    python -m benchmarks.semantic.search --snapshot FOLDER [--works FILE.npy --queries FILE.npy] [--large 2000000] [--json FILE]
+
+``--works`` and ``--queries``: fp32 vectors not rounded to fp16, those of the works in the order of the snapshot's ids.
+Without, the snapshot's own vectors widened stand for both, moved a little so that no query is a work. Large catalogs are
+random unit vectors in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.machine import describe
+from reflink import flatfiles
+from reflink.idtable import frozen, pack
+from reflink.semantic import kernels
+from reflink.semantic.index import ARRAYS, KIND, VectorIndex
+from reflink.semantic.tiles import HOST
+
+BATCHES = (1, 8, 64, 512)
+HITS = 5
+SMALL = 541
+#: What a processor of this decade starts a cycle, the larger ones: two multiply-adds of whole registers.
+STARTED = 2
+
+Single = npt.NDArray[np.float32]
+
+
+def measure(snapshot: Path, works: Single | None = None, queries: Single | None = None, large: int = 0) -> dict[str, Any]:
+    """Prints the section and returns its figures. ``snapshot``: a catalog's folder, or a saved index's."""
+    folder = snapshot / "vectors" if (snapshot / "vectors").is_dir() else snapshot
+    began = time.perf_counter()
+    index = VectorIndex.open(folder)
+    figures: dict[str, Any] = {"opened_ms": (time.perf_counter() - began) * 1e3, "works": len(index), "dim": index.dim}
+    stored = np.load(folder / "vectors.npy", mmap_mode="r").view(np.ndarray)
+    own = works is None
+    if queries is None:
+        queries = moved(stored, 10_288)
+    print(f"{len(index):,} works of {index.dim} dimensions, opened in {figures['opened_ms']:.1f} ms")
+    figures["agreement"] = agreement(index, stored.astype(np.float32) if works is None else works, queries, own=own)
+    figures["bounds"] = bounds(stored)
+    figures["ms"] = speed(index, stored, queries, figures["bounds"])
+    figures["small"] = small_catalog(stored, queries)
+    figures["adding"] = adding(index, queries)
+    if large:
+        figures["large"] = large_catalog(large, index.dim)
+    figures["peak_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"peak memory, brute force and mapped pages included: {figures['peak_gib']:.2f} GiB")
+    return figures
+
+
+def moved(stored: npt.NDArray[np.float16], number: int) -> Single:
+    """Queries like references: works' vectors turned a little, cosines of 0.7 to 0.95 with them."""
+    rng = np.random.default_rng(0)
+    near = stored[np.sort(rng.integers(0, len(stored), number))].astype(np.float32)
+    near += rng.uniform(0.3, 1.0, (number, 1)) * rng.standard_normal(near.shape) / np.sqrt(near.shape[1])
+    return (near / np.linalg.norm(near, axis=1)[:, None]).astype(np.float32)
+
+
+def agreement(index: VectorIndex, works: Single, queries: Single, *, own: bool) -> dict[str, Any]:
+    """Top-1 against numpy's product of fp32 vectors."""
+    hits = index.search(queries, 2)
+    queries = queries / np.linalg.norm(queries, axis=1)[:, None]
+    rows = np.concatenate([(queries[at : at + 256] @ works.T).argmax(axis=1) for at in range(0, len(queries), 256)])
+    best = np.einsum("ij,ij->i", queries.astype(np.float64), works[rows])
+    place = {name: row for row, name in enumerate(index._rows.view.names(np.arange(len(index))).tolist())}
+    chosen = works[[place[name] for name in hits.ids[:, 0]]]
+    lost = best - np.einsum("ij,ij->i", queries.astype(np.float64), chosen)
+    same = lost <= 0  # of equal works the one with the smallest id is the answer, of the product the first
+    figures = {"queries": len(queries), "same": float(same.mean()), "furthest": float(lost.max()), "own_vectors": own}
+    figures["score_error"] = float(np.abs(hits.scores[:, 0] - best + lost).max())
+    print(
+        f"top-1 as fp32 brute force ({'the fp16 vectors widened' if own else 'fp32 vectors'}): {same.mean():.4%} of "
+        f"{len(queries):,}; the others are at most {lost.max():.1e} below; "
+        f"largest error of a score {figures['score_error']:.1e}"
+    )
+    return figures
+
+
+@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+def _read(words: npt.NDArray[np.uint64]) -> int:
+    total = np.uint64(0)
+    for at in range(len(words)):
+        total += words[at]
+    return int(total)
+
+
+@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+def _chain(steps: int) -> int:
+    value = np.uint64(1)
+    for _ in range(steps):  # a multiplication, then one operation more, each waiting for the one before: 3 + 1 cycles
+        value = (value * np.uint64(6364136223846793005)) ^ (value >> np.uint64(33))
+    return int(value)
+
+
+def bounds(stored: npt.NDArray[np.float16]) -> dict[str, float]:
+    """What one core can do at best: read the matrix once, and start its multiply-adds for one query."""
+    words = np.array(stored).reshape(-1).view(np.uint64)
+    steps = 20_000_000
+    read, chain = least({"read": lambda: _read(words), "chain": lambda: _chain(steps)}, 7).values()
+    clock = 4 * steps / chain
+    per_second = clock * STARTED * HOST.lanes
+    figures = {
+        "read_ms": read * 1e3,
+        "gb_s": stored.nbytes / read / 1e9,
+        "ghz": clock / 1e9,
+        "fma_ms": stored.size / per_second * 1e3,
+    }
+    print(
+        f"bounds of one core: reading {stored.nbytes / 1e6:.0f} MB takes {figures['read_ms']:.1f} ms "
+        f"({figures['gb_s']:.0f} GB/s); "
+        f"{stored.size / 1e6:.0f} M multiply-adds, {STARTED} registers of {HOST.lanes} a cycle at {figures['ghz']:.2f} GHz, "
+        f"{figures['fma_ms']:.2f} ms a query"
+    )
+    return figures
+
+
+def times(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each, in turn, after one call of each that is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for counted in (False, *[True] * rounds):
+        for name, work in works.items():
+            began = time.perf_counter()
+            work()
+            if counted:
+                seconds[name].append(time.perf_counter() - began)
+    return seconds
+
+
+def least(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    return {name: min(seconds) for name, seconds in times(works, rounds).items()}
+
+
+def speed(index: VectorIndex, stored: npt.NDArray[np.float16], queries: Single, bound: dict[str, float]) -> dict[str, Any]:
+    """Milliseconds a query, side by side with torch's product of fp32 vectors and its top k."""
+    import torch
+
+    wide, threads = torch.from_numpy(stored.astype(np.float32)), torch.get_num_threads()
+    figures: dict[str, Any] = {}
+    print(f"ms a query, top {HITS}: median (least); the bound is the greater of reading once a batch and multiplying")
+    for batch in BATCHES:
+        asked = queries[:batch]
+
+        def search(number: int, asked: Single = asked) -> None:
+            index.threads = number
+            index.search(asked, HITS)
+
+        def multiply(number: int, asked: Single = asked) -> None:
+            torch.set_num_threads(number)
+            for first in range(0, len(asked), 64):
+                (torch.from_numpy(asked[first : first + 64]) @ wide.T).topk(HITS, dim=1)
+
+        works: dict[str, Callable[[], object]] = {
+            "one thread": lambda: search(1),
+            "two threads": lambda: search(2),
+            "torch fp32, one thread": lambda: multiply(1),
+        }
+        taken = times(works, 9 if batch < 64 else 3)
+        ms = {name: [value / batch * 1e3 for value in seconds] for name, seconds in taken.items()}
+        at_best = max(bound["read_ms"] / batch, bound["fma_ms"])
+        figures[str(batch)] = {name: statistics.median(values) for name, values in ms.items()}
+        figures[str(batch)] |= {"least": min(ms["one thread"]), "bound": at_best, "share": at_best / min(ms["one thread"])}
+        columns = "; ".join(f"{name} {statistics.median(values):6.2f} ({min(values):5.2f})" for name, values in ms.items())
+        print(f"{batch:5d} queries: {columns}; bound {at_best:5.2f}, reached {figures[str(batch)]['share']:.0%}")
+    index.threads = 1
+    torch.set_num_threads(threads)
+    return figures
+
+
+def small_catalog(stored: npt.NDArray[np.float16], queries: Single) -> dict[str, float]:
+    """What a search costs beside its products: 512 queries over few works."""
+    index = VectorIndex(stored.shape[1])
+    index.add([f"doi:10.1000/{n}" for n in range(SMALL)], stored[:SMALL])
+    asked, bits = queries[:512], frozen(np.array(stored[:SMALL]).view(np.uint16))
+    scores = np.empty((HOST.queries, SMALL), np.float32)
+
+    def products() -> None:
+        for first in range(0, len(asked), HOST.queries):
+            kernels.dot(bits, 0, SMALL, asked, first, min(HOST.queries, len(asked) - first), scores)
+
+    taken = least({"search": lambda: index.search(asked, HITS), "products": products}, 15)
+    us = {name: seconds / len(asked) * 1e6 for name, seconds in taken.items()}
+    print(f"{SMALL} works, {len(asked)} queries: {us['search']:.1f} µs a query, of which products {us['products']:.1f}")
+    return us
+
+
+def adding(index: VectorIndex, queries: Single) -> dict[str, float]:
+    """A change of 256 works, alone and while another thread searches without a pause."""
+    import threading
+
+    names, stop = [f"new {n}" for n in range(256)], threading.Event()
+
+    def change() -> None:
+        index.add(names, queries[:256])
+
+    def search() -> None:
+        while not stop.is_set():
+            index.search(queries[:64], HITS)
+
+    alone = statistics.median(times({"alone": change}, 9)["alone"])
+    reader = threading.Thread(target=search)
+    reader.start()
+    beside = statistics.median(times({"beside": change}, 9)["beside"])
+    stop.set()
+    reader.join()
+    index.remove(names)
+    print(f"256 works replaced: {alone * 1e3:.2f} ms; while another thread searches {beside * 1e3:.2f} ms")
+    return {"alone_ms": alone * 1e3, "beside_ms": beside * 1e3}
+
+
+def large_catalog(number: int, dim: int) -> dict[str, float]:
+    """Random unit vectors, opened from a folder: nothing but memory and multiply-adds grows with the number."""
+    rng = np.random.default_rng(5)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        flatfiles.save(folder, KIND, {"dim": dim}, synthetic(rng, number, dim))
+        began = time.perf_counter()
+        index = VectorIndex.open(folder)
+        opened = time.perf_counter() - began
+        queries = rng.standard_normal((64, dim), dtype=np.float32)
+        taken = least({"1": lambda: index.search(queries[:1], HITS), "64": lambda: index.search(queries, HITS)}, 2)
+    figures = {"works": number, "opened_ms": opened * 1e3, "1": taken["1"] * 1e3, "64": taken["64"] / 64 * 1e3}
+    print(
+        f"{number:,} random works ({number * dim * 2 / 1e9:.1f} GB): opened in {figures['opened_ms']:.0f} ms; "
+        f"{figures['1']:.0f} ms a query alone, {figures['64']:.1f} in batches of 64, one thread"
+    )
+    return figures
+
+
+def synthetic(rng: np.random.Generator, number: int, dim: int) -> dict[str, Any]:
+    """The arrays of an index: sums of two of some thousand directions, which are quicker made than drawn."""
+    basis = rng.standard_normal((2, 4096, dim), dtype=np.float32)
+    basis /= np.linalg.norm(basis, axis=2, keepdims=True) * np.float32(np.sqrt(2))
+
+    def blocks() -> Any:
+        for first in range(0, number, 65_536):
+            pairs = rng.integers(0, 4096, (2, min(65_536, number - first)))
+            yield (basis[0, pairs[0]] + basis[1, pairs[1]]).astype(np.float16)
+
+    blob, offsets = pack(f"{row:09}" for row in range(number))
+    return dict(zip(ARRAYS, (blob, offsets, flatfiles.Blocks(blocks(), (number, dim), np.float16)), strict=True))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--snapshot", type=Path, required=True, help="folder of a catalog with vectors, or of a saved index")
+    parser.add_argument("--works", type=Path, metavar="FILE", help="fp32 vectors of the works [n, dim], .npy")
+    parser.add_argument("--queries", type=Path, metavar="FILE", help="fp32 vectors of the references [n, dim], .npy")
+    parser.add_argument("--large", type=int, default=0, metavar="N", help="also N random works")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    arguments = parser.parse_args(argv)
+    print(describe())
+    given = [
+        None if path is None else np.load(path, mmap_mode="r").astype(np.float32)
+        for path in (arguments.works, arguments.queries)
+    ]
+    figures = measure(arguments.snapshot, *given, large=arguments.large)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""The rows on a torch device: a copy that every change is written to, with spare capacity, or blocks sent for each search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+
+from reflink.errors import DeviceTooSmall
+from reflink.semantic.rows import BLOCK, Half, Mask, Rows, View
+
+#: Rows of one maximum: those of a group are scored exactly when it may hold one of the best.
+GROUP: Final = 64
+
+#: Queries of one reading of the matrix, scores (fp16) held at once, and bytes of rows scored exactly at once.
+QUERIES: Final = 4096
+SCORES: Final = 16 << 20
+GATHERED: Final = 1 << 30
+
+#: Rows sent to the device at a time where it cannot hold them all.
+SENT: Final = 16 * BLOCK
+
+#: Rows and whether each lives, on the device, and the number of the first; whole groups.
+Part = tuple[int, torch.Tensor, torch.Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceView:
+    """The rows of one View as the device has them; ``parts`` None: sent there block by block.
+
+    ``written``: what a stream of a CUDA device waits for before it reads them, as they may be written by another.
+    """
+
+    device: torch.device
+    parts: tuple[Part, ...] | None
+    written: torch.cuda.Event | None = None
+
+    def read(self, view: View) -> Iterator[Part]:
+        """All rows, part by part, what capacity is spare left out."""
+        if self.written is not None:
+            torch.cuda.current_stream(self.device).wait_event(self.written)
+        if self.parts is not None:
+            for first, matrix, living in self.parts:
+                used = min(len(matrix), _whole(view.rows - first))
+                if used > 0:
+                    yield first, matrix[:used], living[:used]
+            return
+        alive = view.alive()
+        for first in range(0, view.rows, SENT):
+            rows = np.arange(first, min(first + SENT, view.rows))
+            yield first, *_send(view.gather(rows), alive[rows], _whole(len(rows)), self.device)
+
+
+class DeviceRows:
+    """Every row of a view on ``device``, and room for ``spare`` more; a further part is made when they are used up.
+
+    With ``stream``, rows that do not fit stay in host memory and are sent for each search. Raises DeviceTooSmall when
+    they do not fit, without.
+    """
+
+    def __init__(self, view: View, device: str, spare: int, *, stream: bool = False) -> None:
+        self.device: Final = torch.device(device)
+        self._dim = view.dim
+        self._parts: list[Part] | None = None
+        # Sums of parts of a product in fp16 would break the bound on its error.
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        if hasattr(torch.backends.cuda.matmul, "allow_fp16_accumulation"):
+            torch.backends.cuda.matmul.allow_fp16_accumulation = False
+        self._spare = _whole(max(spare, GROUP))
+        capacity = _whole(view.rows) + self._spare
+        try:
+            self._check(capacity)
+        except DeviceTooSmall:
+            if not stream:
+                raise
+            return
+        self._parts = [(0, *self._allocate(capacity))]
+        alive = view.alive()
+        for first in range(0, view.rows, SENT):
+            rows = np.arange(first, min(first + SENT, view.rows))
+            self.write(rows, view.gather(rows))
+        self._parts[0][2][: len(alive)] = torch.from_numpy(alive)
+
+    @property
+    def resident(self) -> bool:
+        """Whether the rows are on the device."""
+        return self._parts is not None
+
+    def view(self) -> DeviceView:
+        """The rows as they are now."""
+        written = torch.cuda.current_stream(self.device).record_event() if self.device.type == "cuda" else None
+        return DeviceView(self.device, None if self._parts is None else tuple(self._parts), written)
+
+    def reserve(self, rows: int) -> None:
+        """Makes room for this many rows, counted from the first. Raises DeviceTooSmall, and changes nothing."""
+        if self._parts is None:
+            return
+        while (end := self._parts[-1][0] + len(self._parts[-1][1])) < rows:
+            self._check(end + self._spare, held=end)
+            self._parts.append((end, *self._allocate(self._spare)))
+
+    def write(self, rows: Rows, vectors: Half) -> None:
+        """Writes vectors into rows that no view shows."""
+        for first, matrix, _ in self._parts or ():
+            here = np.flatnonzero((rows >= first) & (rows < first + len(matrix)))
+            if len(here):
+                places = torch.from_numpy(rows[here] - first).to(self.device)
+                matrix[places] = torch.from_numpy(np.ascontiguousarray(vectors[here])).to(self.device)
+
+    def change(self, dead: Rows, born: Rows) -> DeviceView:
+        """The view in which these rows are dead and those are born; views given before stay as they are."""
+        parts: list[Part] = []
+        for first, matrix, alive in self._parts or ():
+            changed = alive
+            for rows, lives in ((dead, False), (born, True)):
+                here = rows[(rows >= first) & (rows < first + len(matrix))] - first
+                if len(here):
+                    changed = alive.clone() if changed is alive else changed
+                    changed[torch.from_numpy(here).to(self.device)] = lives
+            parts.append((first, matrix, changed))
+        if self._parts is not None:
+            self._parts = parts
+        return self.view()
+
+    def _allocate(self, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+        matrix = torch.zeros((rows, self._dim), dtype=torch.float16, device=self.device)
+        return matrix, torch.zeros(rows, dtype=torch.bool, device=self.device)
+
+    def _check(self, capacity: int, held: int = 0) -> None:
+        """Raises DeviceTooSmall when ``capacity`` rows, ``held`` of them there already, and a search do not fit."""
+        free = free_bytes(self.device)
+        # Two masks: a change makes the second. Two of the maxima: those compared and those chosen.
+        rows = (capacity - held) * (self._dim * 2 + 2)
+        work = SCORES * 2 + GATHERED + capacity // GROUP * QUERIES * 2 * 2
+        if free is not None and rows + work > free:
+            raise DeviceTooSmall(
+                f"{self.device} has {free / 2**30:.2f} GiB free: {capacity:,} rows of {self._dim} dimensions need "
+                f"{rows / 2**30:.2f} GiB{' more' if held else ''}, and a search {work / 2**30:.2f} GiB; use a larger device, "
+                "share the works among several, or search from host memory (stream)"
+            )
+
+
+def free_bytes(device: torch.device) -> int | None:
+    """What can still be allocated there; None where nobody says."""
+    if device.type != "cuda":
+        return None
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return torch.cuda.mem_get_info(device)[0] + cached
+
+
+def _whole(rows: int) -> int:
+    """The rows of as many whole groups as hold them."""
+    return -(-rows // GROUP) * GROUP
+
+
+def _send(vectors: Half, alive: Mask, rows: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    matrix = torch.zeros((rows, vectors.shape[1]), dtype=torch.float16, device=device)
+    living = torch.zeros(rows, dtype=torch.bool, device=device)
+    matrix[: len(vectors)] = torch.from_numpy(vectors).to(device)
+    living[: len(alive)] = torch.from_numpy(alive).to(device)
+    return matrix, living

@@ -1,0 +1,113 @@
+"""The inner loop of the search: some rows times some queries in vector registers, as instructions for numba's compiler.
+
+Loops written out in numba keep four sums at a time; a processor that starts two fused multiply-adds a cycle, each done
+four cycles later, and loads as many registers, needs more sums for every value that it loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import llvmlite.binding
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+
+class Shape(NamedTuple):
+    """How many values a register holds, and how many rows and queries are multiplied at once."""
+
+    lanes: int
+    rows: int
+    queries: int
+
+
+def shape_of(features: Any) -> Shape:
+    """What fits the registers of a processor with these features (names to bool): 32 of 512 bit, else 16 of 256 bit."""
+    return Shape(16, 4, 6) if features.get("avx512f") else Shape(8, 2, 4)
+
+
+#: Of this processor.
+HOST: Final = shape_of(llvmlite.binding.get_host_cpu_features())
+
+
+def tile(shape: Shape, queries: int) -> Any:
+    """A function for numba code: ``f(block, row, queries, query, scores, column)``.
+
+    ``scores[j, column + i] = queries[query + j] · block[row + i]`` for ``i < shape.rows`` and ``j < queries``, at most
+    ``shape.queries``. ``block``: fp16 rows as their bits, uint16; their length is a multiple of ``shape.lanes``, and both
+    matrices have rows end to end. Accumulated in float32.
+    """
+    lanes, rows = shape.lanes, shape.rows
+    vector, halves = ir.VectorType(ir.FloatType(), lanes), ir.VectorType(ir.HalfType(), lanes)
+    size = ir.IntType(64)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block, asked, scores = (context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 2, 4))
+        row, query, column = (context.cast(builder, arguments[at], signature.args[at], types.int64) for at in (1, 3, 5))
+        dim = cgutils.unpack_tuple(builder, block.shape)[1]
+        width = cgutils.unpack_tuple(builder, scores.shape)[1]
+        begin = builder.bitcast(block.data, ir.HalfType().as_pointer())
+        lines = [builder.gep(begin, [builder.mul(builder.add(row, size(i)), dim)]) for i in range(rows)]
+        sought = [builder.gep(asked.data, [builder.mul(builder.add(query, size(j)), dim)]) for j in range(queries)]
+        name = f"llvm.fmuladd.v{lanes}f32"
+        multiply_add = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector] * 3), name)
+
+        def load(pointer: Any, at: Any, kind: Any, align: int) -> Any:
+            loaded = builder.load(builder.bitcast(builder.gep(pointer, [at]), kind.as_pointer()))
+            loaded.align = align
+            return loaded
+
+        before, body, after = builder.block, builder.append_basic_block("dims"), builder.append_basic_block("summed")
+        builder.branch(body)
+        builder.position_at_end(body)
+        at = builder.phi(size)
+        at.add_incoming(size(0), before)
+        sums = [builder.phi(vector) for _ in range(queries * rows)]
+        values = [builder.fpext(load(line, at, halves, 2), vector) for line in lines]
+        grown = []
+        for j in range(queries):
+            wanted = load(sought[j], at, vector, 4)
+            grown += [builder.call(multiply_add, [values[i], wanted, sums[j * rows + i]]) for i in range(rows)]
+        following = builder.add(at, size(lanes))
+        at.add_incoming(following, body)
+        for old, new in zip(sums, grown, strict=True):
+            old.add_incoming(ir.Constant(vector, [0.0] * lanes), before)
+            old.add_incoming(new, body)
+        builder.cbranch(builder.icmp_signed("<", following, dim), body, after)
+        builder.position_at_end(after)
+        totals = _add_across(builder, grown, lanes)
+        for j in range(queries):
+            first = j * rows
+            own = _shuffle(builder, totals[first // lanes], None, [first % lanes + i for i in range(rows)])
+            place = builder.gep(scores.data, [builder.add(builder.mul(size(j), width), column)])
+            builder.store(own, builder.bitcast(place, own.type.as_pointer())).align = 4
+        return context.get_dummy_value()
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def compiled(typing_context: Any, block: Any, row: Any, asked: Any, query: Any, scores: Any, column: Any) -> Any:
+        return types.void(block, row, asked, query, scores, column), generate
+
+    return compiled
+
+
+def _shuffle(builder: Any, a: Any, b: Any, lanes: Sequence[int]) -> Any:
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
+    return builder.shuffle_vector(a, a if b is None else b, mask)
+
+
+def _add_across(builder: Any, vectors: list[Any], lanes: int) -> list[Any]:
+    """The sum of each vector's lanes: value ``i % lanes`` of result ``i // lanes``.
+
+    Two vectors are halved into one at a time, which takes a third of what summing each alone does.
+    """
+    part = lanes
+    while part > 1:
+        half = part // 2
+        low = [start + i for start in range(0, 2 * lanes, part) for i in range(half)]
+        high = [i + half for i in low]
+        pairs = [(vectors[i], vectors[min(i + 1, len(vectors) - 1)]) for i in range(0, len(vectors), 2)]
+        vectors = [builder.fadd(_shuffle(builder, a, b, low), _shuffle(builder, a, b, high)) for a, b in pairs]
+        part = half
+    return vectors
