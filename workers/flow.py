@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
-from workers.batch import Batch, BatchPolicy
+from workers.batch import Batch, BatchPolicy, weight
 from workers.stage import Place, Received
 
 News = tuple[Literal["assigned", "released"], tuple[Place, ...]]
@@ -26,8 +27,15 @@ News = tuple[Literal["assigned", "released"], tuple[Place, ...]]
 class Flow:
     """The queue and the batches in flight. All methods may be called from any thread."""
 
-    def __init__(self, policy: BatchPolicy, *, queue_bytes: int, alone: Callable[[Received], bool] = lambda _: False) -> None:
-        self.policy = policy
+    def __init__(
+        self,
+        policy: BatchPolicy,
+        *,
+        queue_bytes: int,
+        alone: Callable[[Received], bool] = lambda _: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.policy, self._clock = policy, clock
         #: Which record makes a batch of its own.
         self._alone = alone
         self.queue_bytes = queue_bytes
@@ -38,6 +46,8 @@ class Flow:
         self._departures = 0
         self._left: dict[Place, int] = {}
         self._queue: deque[Received] = deque()
+        # When each of them came; apart, since a tuple of both would be one more object for the garbage collector to visit.
+        self._came: deque[float] = deque()
         self._queued_bytes = 0
         self._in_flight: dict[int, Batch] = {}
         self._numbers = itertools.count()
@@ -66,12 +76,14 @@ class Flow:
         So a partition that left, or came, or both, while the poll was under way adds nothing.
         """
         with self._changed:
+            now = self._clock()
             for record in records:
                 place = (record.topic, record.partition)
                 if place not in self._owned or place in self._seek_back:
                     continue
                 self._queue.append(record)
-                self._queued_bytes += _weight(record)
+                self._came.append(now)
+                self._queued_bytes += weight(record)
             self._changed.notify_all()
 
     def full(self) -> bool:
@@ -163,6 +175,11 @@ class Flow:
         with self._changed:
             return bool(self._queue)
 
+    def oldest_s(self) -> float:
+        """Seconds that the oldest of the records that wait has waited; 0 when none does."""
+        with self._changed:
+            return self._clock() - self._came[0] if self._came else 0.0
+
     def take(self, timeout_s: float) -> Batch | None:
         """The next batch, by the policy; None when there is none within ``timeout_s``, or news must be heard first."""
         with self._changed:
@@ -173,25 +190,19 @@ class Flow:
             if self._closed or self._news:
                 return None
             if loaded and self._loaded:
-                self._changed.wait_for(lambda: self._closed or self._news or self._budget_reached(), self.policy.linger_s)
+                left = self.policy.linger_s - self.oldest_s()
+                self._changed.wait_for(lambda: self._closed or self._news or self._complete(), max(0.0, left))
                 if self._closed or self._news:
                     return None
             self._loaded = loaded
-            records: list[Received] = []
-            size = 0
-            while self._queue and len(records) < self.policy.records and (not records or size < self.policy.bytes):
-                alone = self._alone(self._queue[0])
-                if alone and records:
-                    break
-                record = self._queue.popleft()
-                size += _weight(record)
-                records.append(record)
-                if alone:
-                    break
-            self._queued_bytes -= size
-            if not records:  # dropped while lingering
+            number, size = self.policy.cut(self._joinable())
+            if not number:  # dropped while lingering
                 return None
-            batch = Batch(next(self._numbers), self._epoch, records)
+            records = [self._queue.popleft() for _ in range(number)]
+            for _ in range(number):
+                self._came.popleft()
+            self._queued_bytes -= size
+            batch = Batch(next(self._numbers), self._epoch, records, size)
             self._in_flight[batch.number] = batch
             return batch
 
@@ -264,22 +275,24 @@ class Flow:
     def _places_in_flight(self) -> set[Place]:
         return {place for batch in self._in_flight.values() for place in batch.positions}
 
-    def _budget_reached(self) -> bool:
-        full = len(self._queue) >= self.policy.records or self._queued_bytes >= self.policy.bytes
-        return full or (bool(self._queue) and self._alone(self._queue[0]))
+    def _joinable(self) -> Iterator[int]:
+        """The bytes of the first records that wait, up to one that makes a batch of its own."""
+        if self._queue and self._alone(self._queue[0]):
+            return iter([weight(self._queue[0])])
+        return map(weight, itertools.takewhile(lambda record: not self._alone(record), self._queue))
+
+    def _complete(self) -> bool:
+        return self.policy.full(len(self._queue), self._queued_bytes) or (bool(self._queue) and self._alone(self._queue[0]))
 
     def _drop(self, leaving: set[Place]) -> None:
         self._seek_back -= leaving
-        if self._queue:
-            self._queue = deque(record for record in self._queue if (record.topic, record.partition) not in leaving)
-            self._queued_bytes = sum(map(_weight, self._queue))
+        kept = [each for each in zip(self._queue, self._came, strict=True) if (each[0].topic, each[0].partition) not in leaving]
+        self._queue, self._came = deque(record for record, _ in kept), deque(came for _, came in kept)
+        self._queued_bytes = sum(map(weight, self._queue))
 
     def _discard(self) -> None:
         self._epoch += 1
         self._queue.clear()
+        self._came.clear()
         self._queued_bytes = 0
         self._seek_back = set(self._owned)
-
-
-def _weight(record: Received) -> int:
-    return len(record.value or b"") + 100

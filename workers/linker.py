@@ -11,6 +11,7 @@ from reflink.catalog import Catalog
 from reflink.entities import Link
 from reflink.linker import semantic_step
 from reflink.policy import Open, Policy
+from reflink.stopwatch import Stopwatch
 from reflink.verdict.judge import shipped
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
@@ -82,7 +83,6 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             lexical_mode=None,
         )
         self.catalog = open_catalog(settings, vectors=True, trigrams=False, empty=empty)
-        self.catalog.check_model(self.encoder.name, settings.semantic_mode, self.encoder.precision)
         self.follower = CatalogFollower(settings, self.catalog, self.encoder)
         shipped()  # a verdict that does not fit this code is no reference's fault: fail now
         self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
@@ -102,8 +102,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         """Outcomes and open references, each as one event per paper."""
         references = [event.reference for event in batch]
-        output, tokens_before = Output(), view.encoder.tokens_read
-        settled = semantic_step(references, view.catalog, view.encoder, view.policy)
+        output, watch, tokens_before = Output(), Stopwatch(), view.encoder.tokens_read
+        settled = semantic_step(references, view.catalog, view.encoder, view.policy, watch=watch)
         output.observed.tokens = view.encoder.tokens_read - tokens_before
         links: list[tuple[PaperEvent, Outcome]] = []
         opens: list[tuple[PaperEvent, Open]] = []
@@ -114,6 +114,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
                 opens.append((event, result))
         add_outcomes(output, links, view.catalog.offset, view.now)
         output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile)
+        watch.lap("encode")
+        output.observed.seconds.update(watch.seconds)
         return output
 
     def follow(self, seconds: float) -> bool:

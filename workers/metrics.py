@@ -18,8 +18,13 @@ RECORDS_OUT = Counter("reflink_records_out_total", "Records produced and committ
 # How full the micro-batches are; tokens are those of the encoder and only the linker has them.
 BATCH_RECORDS = Histogram("reflink_batch_records", "Records in one batch.", buckets=_SIZES)
 BATCH_TOKENS = Histogram("reflink_batch_tokens", "Encoder tokens in one batch, padding not counted.", buckets=_SIZES)
+# What the policy has learnt: the most a batch may have, and what the last one was expected to take; see "handle" for the truth.
+BATCH_BUDGET_BYTES = Gauge("reflink_batch_budget_bytes", "Most bytes of a batch, as learnt from the batches before.")
+BATCH_EXPECTED_SECONDS = Gauge("reflink_batch_expected_seconds", "Seconds that the last batch was expected to take.")
 # Where the time goes: wait (for records), follow (the catalog), handle (decoding included), commit.
 STAGE_SECONDS = Histogram("reflink_stage_seconds", "Seconds spent in one step of one batch.", ["step"], buckets=_FINE_SECONDS)
+# Where handling's time goes: decode (events), text, tokens, model, search, verdict, encode (events).
+HANDLE_SECONDS = Counter("reflink_handle_seconds_total", "Seconds of handling committed batches, by what was done.", ["step"])
 # The promise to users: from the paper's arrival on its topic to the outcome's commit by this worker.
 END_TO_END_SECONDS = Histogram(
     "reflink_end_to_end_seconds",

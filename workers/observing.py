@@ -19,5 +19,7 @@ def observe(seen: Observed) -> None:
         metrics.SCORES.labels(method).observe(score)
     for arrived, live in seen.arrivals:
         metrics.END_TO_END_SECONDS.labels("yes" if live else "no").observe(max(0.0, (now_ms - arrived) / 1000))
+    for step, seconds in seen.seconds.items():
+        metrics.HANDLE_SECONDS.labels(step).inc(seconds)
     if seen.tokens:
         metrics.BATCH_TOKENS.observe(seen.tokens)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reflink.errors import ReflinkError, TooLarge
+from reflink.stopwatch import Stopwatch
 from workers.errors import DeadLetterFlood, WorkerError
 from workers.stage import Message, Output, Received, Stage, View
 from workers.topics import TOPICS
@@ -43,6 +44,7 @@ def judge(stage: Stage[Any, Any], records: Sequence[Received], hand: AbstractCon
     """
     judged = Judged()
     events: list[tuple[Received, Any]] = []
+    watch = Stopwatch()
     with hand:
         for record in records:
             try:
@@ -51,6 +53,8 @@ def judge(stage: Stage[Any, Any], records: Sequence[Received], hand: AbstractCon
                 raise
             except Exception as error:
                 judged.poison.append((record, error))
+    watch.lap("decode")
+    judged.output.observed.seconds.update(watch.seconds)
     _see(stage, events, hand, judged)
     judged.poison.sort(key=lambda entry: (entry[0].topic, entry[0].partition, entry[0].offset))
     return judged

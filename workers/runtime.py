@@ -12,7 +12,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from workers import metrics
@@ -20,6 +20,7 @@ from workers.batch import Batch, BatchPolicy
 from workers.clients import group_consumer, transactional_producer
 from workers.committer import Committer, Finished
 from workers.flow import Flow
+from workers.follow_share import FollowShare
 from workers.health import HealthServer
 from workers.journal import Journal
 from workers.membership import Membership
@@ -35,28 +36,33 @@ log = logging.getLogger(__name__)
 
 #: How long compute waits for records before it looks at the catalog again.
 _IDLE_S: Final = 0.05
-#: Least time for the catalog after a batch, so that following goes on under any load.
-_LEAST_FOLLOW_S: Final = 0.002
 
 
 class Runtime:
-    """Runs one stage until it is told to stop or must."""
+    """Runs one stage until it is told to stop or must. ``clock`` is what the compute thread measures its steps with."""
 
-    def __init__(self, stage: Stage[Any, Any], settings: WorkerSettings) -> None:
-        self.stage, self.settings = stage, settings
+    def __init__(self, stage: Stage[Any, Any], settings: WorkerSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        self.stage, self.settings, self._clock = stage, settings, clock
         self.watchdog = Watchdog(settings.call_deadline_s)
-        policy = BatchPolicy(settings.batch_records, settings.batch_bytes, settings.batch_linger_s)
+        policy = BatchPolicy(
+            settings.batch_records,
+            settings.batch_bytes,
+            settings.batch_linger_s,
+            tokens=settings.batch_tokens,
+            target_s=settings.batch_target_s,
+        )
         #: Of this worker's slot; also the name of its files.
         self._slot = f"{settings.topic(stage.name)}-{settings.slot}"
         self.journal = Journal(settings.state_dir, self._slot, deaths=settings.poison_deaths)
-        self.flow = Flow(policy, queue_bytes=settings.queue_bytes, alone=self.journal.suspect)
+        self.flow = Flow(policy, queue_bytes=settings.queue_bytes, alone=self.journal.suspect, clock=clock)
         self.flood = FloodGuard(window=settings.flood_window, share=settings.flood_share, run=settings.flood_run)
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
         self._poller: Poller | None = None
         #: Where /metrics and /health are, once they are.
         self.health_port: int | None = None
-        self._share = settings.follow_share if isinstance(settings, CatalogSettings) else 1.0
+        share = settings.follow_share if isinstance(settings, CatalogSettings) else 1.0
+        self._follow_share = FollowShare(share, clock())
 
     def stop(self) -> None:
         """Drains: the batch in flight is committed, the group is left, ``run`` returns."""
@@ -123,6 +129,7 @@ class Runtime:
                 metrics.READY.set(self._ready()[0])
             self._drain(threads)
         finally:
+            self._stopping.set()  # whatever ended this thread, the others go too
             self.watchdog.stop()
             self.flow.abandon()
             consumer.close(timeout_ms=5000)
@@ -164,20 +171,18 @@ class Runtime:
 
     def _compute(self, committer: Committer) -> None:
         try:
-            busy = 0.0
             while not self._stopping.is_set():
                 self._hear_news()
-                self._follow(busy)
-                busy = 0.0
-                waited = time.monotonic()
-                batch = self.flow.take(_IDLE_S)
+                followed = self._follow()
+                waited = self._clock()
+                # While there is news of the catalog an idle worker does not sleep.
+                batch = self.flow.take(0.0 if followed else _IDLE_S)
                 if batch is None:
                     continue
-                started = time.monotonic()
+                started = self._clock()
                 metrics.STAGE_SECONDS.labels("wait").observe(started - waited)
                 finished = self._handle(batch)
-                busy = time.monotonic() - started
-                metrics.STAGE_SECONDS.labels("handle").observe(busy)
+                self._learn(finished, self._clock() - started)
                 committer.finished.put(finished)
                 if self.stage.sequential:
                     self._await_commit(finished)
@@ -189,14 +194,26 @@ class Runtime:
         for kind, places in self.flow.news():
             (self.stage.assigned if kind == "assigned" else self.stage.released)(places)
 
-    def _follow(self, busy: float) -> None:
-        """The catalog's turn: a share of the time while records wait, else as long as there is news in short turns."""
-        loaded = self.flow.waiting()
-        budget = max(_LEAST_FOLLOW_S, busy * self._share / (1 - self._share) if self._share < 1 else _IDLE_S)
-        started = time.monotonic()
+    def _follow(self) -> bool:
+        """The catalog's turn: its share of the time while records wait, else as long as there is news, in short turns."""
+        started = self._clock()
+        seconds = self._follow_share.turn(started, waiting=self.flow.waiting())
+        if seconds is None:
+            return False
         with self.watchdog.activity("following the catalog"):
-            if self.stage.follow(budget if loaded else _IDLE_S):
-                metrics.STAGE_SECONDS.labels("follow").observe(time.monotonic() - started)
+            any_news = self.stage.follow(seconds)
+        ended = self._clock()
+        self._follow_share.took(ended, self.flow.oldest_s())
+        if any_news:
+            metrics.STAGE_SECONDS.labels("follow").observe(ended - started)
+        return any_news
+
+    def _learn(self, finished: Finished, seconds: float) -> None:
+        policy, batch = self.flow.policy, finished.batch
+        metrics.STAGE_SECONDS.labels("handle").observe(seconds)
+        metrics.BATCH_EXPECTED_SECONDS.set(policy.expected_s(batch.bytes))
+        policy.learn(len(batch.records), batch.bytes, seconds, finished.output.observed.tokens)
+        metrics.BATCH_BUDGET_BYTES.set(policy.budget)
 
     def _handle(self, batch: Batch) -> Finished:
         records = batch.records

@@ -126,9 +126,20 @@ class WorkerSettings(KafkaSettings):
     http_host: str = Field("127.0.0.1", description="Address that /metrics and /health listen on.")
     http_port: int = Field(0, ge=0, le=65535, description="Port of /metrics and /health; 0 takes a free one and logs it.")
     batch_records: Count = Field(512, description="Most records in one batch.")
-    batch_bytes: Count = Field(4_000_000, description="A batch closes when its values reach this many bytes.")
+    batch_bytes: Count = Field(4_000_000, description="Most bytes of records in one batch. A single record may have more.")
+    batch_tokens: Count = Field(
+        131_072,
+        description="Most tokens of the encoder in one batch, estimated from its bytes. Only the linker has an encoder.",
+    )
+    batch_target_s: Seconds = Field(
+        1.0,
+        description="A batch takes no more records than are expected to be handled in so long, as learnt from those before.",
+    )
     batch_linger_s: float = Field(
-        0.02, ge=0, description="Under load, how long a batch waits to fill. An idle worker never waits."
+        0.02,
+        ge=0,
+        description="Under load, a batch that is not full waits until its oldest record has waited for so long. "
+        "An idle worker never waits.",
     )
     queue_bytes: Count = Field(
         32_000_000, description="Fetched and not yet handled: above this, partitions are paused while polling goes on."

@@ -63,6 +63,8 @@ class Observed:
     scores: list[tuple[str, float]] = field(default_factory=list)
     arrivals: list[tuple[int, bool]] = field(default_factory=list)
     tokens: int = 0
+    #: By step within handling; see the metric.
+    seconds: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Observed) -> None:
         """Takes the other's observations in."""
@@ -71,6 +73,7 @@ class Observed:
         self.scores += other.scores
         self.arrivals += other.arrivals
         self.tokens += other.tokens
+        self.seconds.update(other.seconds)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.workers.echo import until
+from tests.workers.simulated import Clock
 from workers.batch import Batch, BatchPolicy
 from workers.flow import Flow
 from workers.stage import Place, Received
@@ -90,15 +91,15 @@ def under_load(**policy: Any) -> Flow:
     return flow
 
 
-@pytest.mark.parametrize(("size", "last"), [(0, 30), (1000, 22)])
-def test_under_load_a_batch_waits_for_its_budget_of_records_or_bytes(size: int, last: int):
+@pytest.mark.parametrize(("size", "last", "fit"), [(0, 30, 30), (1000, 22, 21)])
+def test_under_load_a_batch_waits_until_its_records_or_bytes_are_there(size: int, last: int, fit: int):
     flow = under_load(linger_s=LONG, bytes=2000)
     waiting = Later(lambda: flow.take(LONG))
     offer(flow, records(21, last - 1, size=size))
     time.sleep(0.02)
     assert waiting.thread.is_alive(), "it did not wait for the budget"
     offer(flow, records(last - 1, last, size=size + 900 if size else 0))
-    assert offsets(waiting.answer()) == list(range(20, last))
+    assert offsets(waiting.answer()) == list(range(20, fit)), "the last one does not fit in"
 
 
 def test_under_load_a_batch_closes_after_the_linger_with_what_there_is():
@@ -121,10 +122,11 @@ def test_a_batch_has_at_most_its_records():
     assert [offsets(taken(flow)) for _ in range(3)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
 
 
-def test_a_batch_closes_at_its_bytes_and_never_stays_empty():
+def test_a_batch_closes_before_its_bytes_are_exceeded_and_never_stays_empty():
     flow = flow_of(bytes=1000)
-    offer(flow, records(0, 1, size=5000), records(1, 4, size=500))
-    assert [offsets(taken(flow)) for _ in range(3)] == [[0], [1, 2], [3]]
+    offer(flow, records(0, 1, size=5000), records(1, 5, size=400))
+    assert [offsets(taken(flow)) for _ in range(3)] == [[0], [1, 2], [3, 4]]
+    assert not flow.waiting()
 
 
 def test_nothing_comes_in_time():
@@ -304,6 +306,26 @@ def test_dropping_records_frees_their_room():
     assert flow.drained()
     offer(flow, records(1, 10, Q))
     assert flow.full()
+
+
+def test_the_oldest_record_that_waits_is_known_by_its_age_whatever_left_before_it():
+    clock = Clock()
+    flow = Flow(BatchPolicy(records=2), queue_bytes=10**9, clock=clock)
+    assign(flow, P, Q)
+    assert flow.oldest_s() == 0
+    ages = []
+    for clock.now, group in ((1.0, records(0, 2)), (2.0, records(0, 1, Q)), (4.0, records(2, 3))):
+        offer(flow, group)
+    clock.now = 10.0
+    ages.append(flow.oldest_s())
+    taken(flow)
+    ages.append(flow.oldest_s())
+    flow.revoke([Q], 0)
+    flow.news()
+    ages.append(flow.oldest_s())
+    flow.discard()
+    ages.append(flow.oldest_s())
+    assert ages == [9.0, 8.0, 6.0, 0.0]
 
 
 def test_waiting_for_a_batch():
