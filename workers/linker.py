@@ -102,9 +102,11 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         """Outcomes and open references, each as one event per paper."""
         references = [event.reference for event in batch]
-        output, watch, tokens_before = Output(), Stopwatch(), view.encoder.tokens_read
+        output, watch = Output(), Stopwatch()
+        tokens_before, tokenised_s = view.encoder.tokens_read, view.encoder.spent.tokens_s
         settled = semantic_step(references, view.catalog, view.encoder, view.policy, watch=watch)
         output.observed.tokens = view.encoder.tokens_read - tokens_before
+        watch.move(view.encoder.spent.tokens_s - tokenised_s, "model", "tokens")
         links: list[tuple[PaperEvent, Outcome]] = []
         opens: list[tuple[PaperEvent, Open]] = []
         for event, result in zip(batch, settled, strict=True):

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from reflink.errors import ModelNotFound
-from reflink.semantic.model import (
-    DEFAULT_NAME,
-    DEFAULT_SHA256,
-    INSTALL,
-    PICKLES,
-    Pooling,
-    default_folder,
-    mean_pooling,
-    refuse_pickles,
-    weights_sha256,
-)
+from reflink.semantic.model import DEFAULT_NAME, DEFAULT_SHA256, INSTALL, default_folder, separator_of, weights_sha256
+from reflink.semantic.spent import Spent
+from reflink.semantic.token_budget import TokenBudget
+from reflink.text import SEP
 
 if TYPE_CHECKING:
-    from reflink.semantic.pooled import MeanPooled
+    from reflink.semantic.passes import Passes
+    from reflink.semantic.published import Published
 
 log = logging.getLogger(__name__)
 
-#: Tokens in a batch unless told: what fits a CPU's caches.
+#: Most tokens in a pass unless told. More gains nothing on a CPU.
 TOKEN_BUDGET: Final = 4096
+
+#: How much 1 - cosine two vectors of the same text may differ by, of the same model and precision, whatever they were
+#: encoded with, in which order and by which token budget. Measured on a CPU: BERT gives the same bits (float32 vectors tell
+#: apart 2e-7 at best); models that pad 3e-5 in bf16.
+BATCH_BOUND: Final[Mapping[str, float]] = {"fp32": 1e-6, "bf16": 1e-4, "fp16": 1e-4}
 
 
 class Encoder:
@@ -38,12 +38,12 @@ class Encoder:
     ``model``: None is all-MiniLM-L6-v2, the paper's SBERT, from its package and without any network; else a folder or a name on
     the Hugging Face hub, as sentence-transformers takes them. ``device``: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, …
     ``precision``: ``auto`` (fp16 on CUDA, bf16 on CPUs that compute in it, else fp32), ``fp32``, ``bf16``, ``fp16``.
-    ``token_budget``: tokens in a batch, padding included.
+    ``token_budget``: most tokens in one pass; halved when memory runs out, and grown back (``memory``).
+    ``separator``: what stands between the fields of a text; None is the model's own, SBERT's unless its folder says otherwise.
 
-    A text is cut at the model's own length (256 tokens by default). The rounding of a vector depends on what it is batched
-    with: below 1e-6 of cosine in fp32, 1e-4 in bf16 and fp16. Models that pool by the mean run here, others by
-    sentence-transformers.
-    Raises ModelNotFound when torch or the weights are absent or not the right ones.
+    A text is cut at the model's own length (256 tokens by default). What else is encoded with it changes its vector by less
+    than ``BATCH_BOUND``. Plain BERT runs here by our own forward pass, other transformers with one pooling by transformers',
+    any other model by sentence-transformers. Raises ModelNotFound when torch or the weights are absent or not the right ones.
     """
 
     def __init__(
@@ -53,94 +53,60 @@ class Encoder:
         device: str = "auto",
         precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto",
         token_budget: int = TOKEN_BUDGET,
+        separator: str | None = None,
     ) -> None:
         if token_budget < 1:
             raise ValueError(f"token_budget is {token_budget}: at least 1 is needed")
         if precision not in ("auto", "fp32", "bf16", "fp16"):
             raise ValueError(f"unknown precision {precision!r}: expected auto, fp32, bf16 or fp16")
-        folder = default_folder() if model is None else Path(model)
+        if separator == "":
+            raise ValueError("separator is empty: fields would run into one another")
+        source = default_folder() if model is None else model
         try:
-            from reflink.semantic import pooled
+            import torch  # noqa: F401 - transformers, when it finds none, writes so
+
+            from reflink.semantic import loading
+            from reflink.semantic.precision import choose_device, choose_precision
         except ImportError as error:
             raise ModelNotFound(f"the encoder needs torch and transformers ({error}): {INSTALL}") from None
-        self.device: Final = pooled.choose_device(device)
-        self.precision: Final = pooled.choose_precision(self.device) if precision == "auto" else precision
-        self._token_budget = token_budget
-        self._own: MeanPooled | None = None
-        self._other: Any = None
-        pooling = mean_pooling(folder)
-        with pooled.quiet():
-            try:
-                if pooling is not None:
-                    self._own = self._load_own(folder, pooling)
-                else:
-                    self._other, folder = self._load_other(str(model))
-            except (ImportError, OSError, ValueError) as error:
-                raise ModelNotFound(f"model {model or DEFAULT_NAME}: {' '.join(str(error).split())[:300]}") from None
+        self.device: Final = choose_device(device)
+        self.precision: Final = choose_precision(self.device) if precision == "auto" else precision
+        self._backend: Passes | Published
+        try:
+            self._backend, folder = loading.load(source, self.device, self.precision, token_budget)
+        except (ImportError, OSError, ValueError) as error:
+            raise ModelNotFound(f"model {model or DEFAULT_NAME}: {' '.join(str(error).split())[:300]}") from None
+        self.separator: Final = separator or separator_of(folder)
         sha256 = DEFAULT_SHA256 if model is None else weights_sha256(folder)
         known = DEFAULT_NAME if sha256 == DEFAULT_SHA256 else Path(str(model)).name
-        #: Name and weights in one word, kept with every snapshot of vectors.
-        self.name: Final = f"{known}@{sha256[:12]}"
+        join = "" if self.separator == SEP else f"+{quote(self.separator, safe='')}"
+        #: Name, weights, and the join where it is not SBERT's, in one word, kept with every snapshot of vectors.
+        self.name: Final = f"{known}@{sha256[:12]}{join}"
+        self.dim: Final = self._backend.dim
         log.info("encoder", extra={"model": self.name, "sha256": sha256, "pinned": model is None})
-        self.dim: Final = self._own.dim if self._own is not None else int(self.encode([""]).shape[1])
-
-    def _load_own(self, folder: Path, pooling: Pooling) -> MeanPooled:
-        from transformers import AutoModel, AutoTokenizer
-
-        from reflink.semantic.pooled import MeanPooled
-
-        refuse_pickles(folder)
-        only = {"local_files_only": True, "trust_remote_code": False}
-        tokenizer = AutoTokenizer.from_pretrained(folder, **only)
-        transformer = AutoModel.from_pretrained(folder, use_safetensors=True, **only)
-        positions = getattr(transformer.config, "max_position_embeddings", None) or tokenizer.model_max_length
-        max_tokens = pooling.max_tokens or min(positions, tokenizer.model_max_length)
-        return MeanPooled(tokenizer, transformer, max_tokens, self.device, self.precision, self._token_budget)
-
-    def _load_other(self, model: str) -> tuple[Any, Path]:
-        from sentence_transformers import SentenceTransformer
-
-        from reflink.semantic.pooled import DTYPES
-
-        folder = Path(model)
-        if not folder.is_dir():
-            from huggingface_hub import snapshot_download
-
-            # Brought before it is loaded, so that no pickle is.
-            folder = Path(
-                snapshot_download(model, ignore_patterns=[*PICKLES, "onnx/*", "openvino/*", "*.h5", "*.msgpack", "*.ot"])
-            )
-        refuse_pickles(folder)
-        kept: dict[str, Any] = {"dtype": DTYPES[self.precision], "use_safetensors": True}
-        loaded = SentenceTransformer(str(folder), device=self.device, model_kwargs=kept, trust_remote_code=False)
-        return loaded, folder
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, float32 [n, dim], in the order of the texts; an empty text has one too."""
-        if not len(texts):
-            return np.empty((0, self.dim), np.float32)
-        if self._own is not None:
-            return self._own.encode(texts)
-        vectors = self._other.encode(
-            list(texts), batch_size=self._texts_in_batch(), normalize_embeddings=True, convert_to_tensor=True,
-            show_progress_bar=False,
-        )  # fmt: skip
-        return np.asarray(vectors.float().cpu().numpy(), np.float32)
+        """Unit vectors, float32 [n, dim], in the order of the texts; an empty text has one too.
+
+        Raises MemoryError when one text alone does not fit the device.
+        """
+        return self._backend.encode(texts)
+
+    def tokens(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The number of tokens that the model reads of each text: int64 [n]."""
+        return self._backend.tokens(texts)
 
     @property
     def tokens_read(self) -> int:
         """Tokens encoded so far, padding not counted; 0 for a model that sentence-transformers runs."""
-        return 0 if self._own is None else self._own.tokens_read
+        return self._backend.tokens_read
 
-    def _texts_in_batch(self) -> int:
-        return max(1, self._token_budget // (self._other.max_seq_length or 512))
+    @property
+    def spent(self) -> Spent:
+        """Seconds spent so far, tokenising and in the model; sentence-transformers' tokenising is the model's."""
+        return self._backend.spent
 
-    def tokens(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The number of tokens that the model reads of each text: int64 [n]."""
-        if self._own is not None:
-            tokens = self._own.tokenise(texts)
-        else:
-            limit = self._other.max_seq_length
-            cut = {"truncation": True, "max_length": limit} if limit else {}
-            tokens = self._other.tokenizer(list(texts), **cut)["input_ids"] if len(texts) else []
-        return np.fromiter(map(len, tokens), np.int64, len(tokens))
+    @property
+    def memory(self) -> TokenBudget:
+        """The token budget now, and how often memory ran out."""
+        return self._backend.budget

