@@ -24,6 +24,7 @@ from workers.follow_share import FollowShare
 from workers.health import HealthServer
 from workers.journal import Journal
 from workers.membership import Membership
+from workers.memory import Returning, settle
 from workers.poison import FloodGuard, Judged, judge
 from workers.polling import Poller
 from workers.settings import CatalogSettings, WorkerSettings
@@ -63,6 +64,8 @@ class Runtime:
         self.health_port: int | None = None
         share = settings.follow_share if isinstance(settings, CatalogSettings) else 1.0
         self._follow_share = FollowShare(share, clock())
+        #: Called when the stage has loaded all that it keeps.
+        self.when_warm: Callable[[], object] = lambda: None
 
     def stop(self) -> None:
         """Drains: the batch in flight is committed, the group is left, ``run`` returns."""
@@ -93,6 +96,7 @@ class Runtime:
         # Warm before joining: partitions given to a worker that cannot serve them yet would wait for it.
         started = time.monotonic()
         self.stage.warm()
+        self.when_warm()
         log.info("warm", extra={"seconds": round(time.monotonic() - started, 2)})
         if self._stopping.is_set():
             return
@@ -171,7 +175,9 @@ class Runtime:
 
     def _compute(self, committer: Committer) -> None:
         try:
+            returning = Returning(self._clock())
             while not self._stopping.is_set():
+                returning.at(self._clock())
                 self._hear_news()
                 followed = self._follow()
                 waited = self._clock()
@@ -258,6 +264,7 @@ def run_until_signalled(runtime: Runtime) -> None:
         if runtime.warming:
             raise _StoppedWarming
 
+    runtime.when_warm = settle
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, told_to_stop)
     try:
