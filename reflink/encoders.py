@@ -34,3 +34,8 @@ class NamedEncoder(Encodes, Protocol):
     def dim(self) -> int:
         """Dimensions of the vectors."""
         ...
+
+    @property
+    def separator(self) -> str:
+        """What stands between the fields of the texts that it is to encode."""
+        ...

@@ -41,5 +41,9 @@ class BadVector(ReflinkError):
     """A vector that has no direction: NaN, infinite or all zero values, or the wrong number of dimensions."""
 
 
+class NoMemory(ReflinkError, MemoryError):
+    """A device's free memory does not hold one text alone, of some megabytes at most: it is full of other things."""
+
+
 class DeviceTooSmall(ReflinkError):
     """A device's free memory does not hold the vectors and what a search of them needs; says how much is free and needed."""

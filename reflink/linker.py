@@ -105,7 +105,7 @@ class Linker:
     """Both steps over one catalog, in process.
 
     ``encoder`` None: the default encoder, where the catalog has vectors. Raises SnapshotError when the catalog's vectors were
-    made by another model or at another precision.
+    made by another model, at another precision, or of texts joined by another separator.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Linker:
             encoder = Encoder()
         self.encoder: Encodes | None = encoder
         if encoder is not None and catalog.vectors is not None and catalog.manifest.model is not None:
-            catalog.check_model(encoder.name, self.policy.semantic_mode, encoder.precision)
+            catalog.check_model(encoder.name, self.policy.semantic_mode, encoder.precision, encoder.separator)
 
     def link(self, references: Sequence[Reference]) -> list[Link]:
         """One outcome for each reference, in order."""
@@ -159,7 +159,7 @@ def _semantic_hits(
     # In production a venue and names without a title bring works of the same authors, never the one: left to the trigrams.
     untitled_too = policy.profile == "paper"
     texts = [
-        reference_text(reference, policy.semantic_mode, lexical=False)
+        reference_text(reference, policy.semantic_mode, lexical=False, separator=catalog.separator)
         if (untitled_too and reference_text(reference, policy.semantic_mode, lexical=True)) or reference.title
         else ""
         for reference in references

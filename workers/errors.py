@@ -65,3 +65,9 @@ class StoreFailed(WorkerError):
     """The state folder takes or gives nothing: full, forbidden, or the ledger's store in it was damaged and is removed."""
 
     exit_code = 10
+
+
+class DeviceFull(WorkerError):
+    """A device, mostly the GPU, has no memory for the catalog's vectors, at the start or as it grows, or for one reference."""
+
+    exit_code = 11

@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -17,12 +17,12 @@ from kafka.errors import KafkaError
 from reflink.catalog import Catalog
 from reflink.encoders import Encodes
 from reflink.entities import ID_KINDS, Work
-from reflink.errors import BadRecord, BadVector
+from reflink.errors import BadRecord, BadVector, DeviceTooSmall, NoMemory
 from reflink.identifiers import NORMALISERS
 from schemas import CatalogEvent
 from workers import metrics
 from workers.clients import REFUSALS, UNREADABLE, end_of, plain_consumer, refused, unreadable
-from workers.errors import DeadLetterFlood, Stalled
+from workers.errors import DeadLetterFlood, DeviceFull, Stalled
 from workers.settings import CatalogSettings
 
 log = logging.getLogger(__name__)
@@ -48,10 +48,18 @@ class CatalogFollower:
     """Reads the catalog topic in a thread of its own and applies it on the caller's.
 
     ``encoder`` is needed when the catalog has vectors. Nothing of the catalog is touched but within ``apply`` and ``wait_for``.
+    ``make_room`` is called when the device that holds the vectors has no room for more, and says whether it made some; if not,
+    these raise DeviceFull.
     """
 
-    def __init__(self, settings: CatalogSettings, catalog: Catalog, encoder: Encodes | None) -> None:
-        self.settings, self.catalog, self.encoder = settings, catalog, encoder
+    def __init__(
+        self,
+        settings: CatalogSettings,
+        catalog: Catalog,
+        encoder: Encodes | None,
+        make_room: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.settings, self.catalog, self.encoder, self._make_room = settings, catalog, encoder, make_room
         self._queue: queue.Queue[_News | BaseException] = queue.Queue(maxsize=_QUEUED)
         self._rest: list[Work | str] = []
         self._offset_after_rest = catalog.offset
@@ -163,16 +171,30 @@ class CatalogFollower:
             self.catalog.add(works)
             return
         try:
-            self.catalog.add_encoded(works, self.encoder)
+            self._add_encoded(works, self.encoder)
             self._without_vector = 0
         except BadVector:
             for work in works:
                 self._add_alone(work, self.encoder)
 
+    def _add_encoded(self, works: Sequence[Work], encoder: Encodes) -> None:
+        try:
+            try:
+                self.catalog.add_encoded(works, encoder)
+            except DeviceTooSmall:
+                if not self._make_room():
+                    raise
+                self.catalog.add_encoded(works, encoder)
+        except (DeviceTooSmall, NoMemory) as error:
+            raise DeviceFull(
+                f"the catalog cannot grow beyond {len(self.catalog)} works here, of which nothing is lost: {error}; "
+                "REFLINK_SEARCH_STREAM=true searches from host memory, REFLINK_SEARCH_DEVICE=cpu on the processor"
+            ) from None
+
     def _add_alone(self, work: Work, encoder: Encodes) -> None:
         """A work whose vector has no direction is there without one, as on every replica: by its identifiers."""
         try:
-            self.catalog.add_encoded([work], encoder)
+            self._add_encoded([work], encoder)
             self._without_vector = 0
         except BadVector as error:
             self.catalog.add_unencoded([work])

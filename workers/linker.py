@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
+from reflink.errors import NoMemory
 from reflink.linker import semantic_step
 from reflink.policy import Open, Policy
 from reflink.stopwatch import Stopwatch
@@ -16,6 +18,7 @@ from reflink.verdict.judge import shipped
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
 from workers import metrics
+from workers.errors import DeviceFull
 from workers.following import CatalogFollower
 from workers.outgoing import add_outcomes, fallback_messages
 from workers.settings import LinkerSettings
@@ -49,6 +52,20 @@ def own_papers(batch: Sequence[ReferenceEvent]) -> set[str]:
     return {event.citing for event in batch if event.citing in event.reference.ids.keys()}  # noqa: SIM118
 
 
+@contextmanager
+def _memory_told(what: str, *, least: bool) -> Iterator[None]:
+    """Raises DeviceFull in place of what torch says when a device has no memory, when it was for the ``least`` possible."""
+    try:
+        yield
+    except (NoMemory, RuntimeError) as error:
+        from reflink.semantic.token_budget import is_out_of_memory
+
+        if not isinstance(error, NoMemory) and not (least and is_out_of_memory(error)):
+            raise
+        told = " ".join(str(error).split())[:300]
+        raise DeviceFull(f"no memory for {what}: {told}; nothing is lost: free the device of what else runs there") from None
+
+
 class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     """Holds the encoder and the catalog's vectors, on the GPU where there is one."""
 
@@ -60,6 +77,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
 
     def __init__(self, settings: LinkerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
+        self._search_device: str | None = None
+        #: How often the encoder's memory ran out, as the metrics have it.
+        self._halved = 0
         self.policy = Policy(
             profile=settings.profile,
             threshold=settings.threshold,
@@ -68,26 +88,40 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         )
 
     def warm(self) -> None:
-        """Loads the model, opens the catalog and reads its topic to the end. Raises ModelNotFound or SnapshotError."""
-        from reflink.semantic import Encoder  # torch takes seconds to import, and only this worker needs it
+        """Loads the model, opens the catalog, places its vectors and reads its topic to the end.
+
+        Raises ModelNotFound, SnapshotError, BadSettings (no such device) or DeviceFull.
+        """
+        # torch takes seconds to import, and only this worker needs it.
+        from reflink.semantic import Encoder
+        from workers import placing
 
         settings = self.settings
         self.encoder = Encoder(
-            settings.model, device=settings.device, precision=settings.precision, token_budget=settings.token_budget
+            settings.model,
+            device=settings.device,
+            precision=settings.precision,
+            token_budget=settings.token_budget,
+            separator=settings.separator,
         )
+        self._search_device = placing.chosen_device(settings, self.encoder.device)
         empty = Catalog.empty(
             dim=self.encoder.dim,
             model=self.encoder.name,
             precision=self.encoder.precision,
             mode=settings.semantic_mode,
+            separator=self.encoder.separator,
             lexical_mode=None,
         )
         self.catalog = open_catalog(settings, vectors=True, trigrams=False, empty=empty)
-        self.follower = CatalogFollower(settings, self.catalog, self.encoder)
+        assert self.catalog.vectors is not None
+        self.follower = CatalogFollower(settings, self.catalog, self.encoder, self._make_room)
         shipped()  # a verdict that does not fit this code is no reference's fault: fail now
-        self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
-        # The first pass through a model is slow: not on the first reference's time.
-        self.encoder.encode(["warm"])
+        with _memory_told("the catalog's vectors and works", least=True):
+            placing.place(self.catalog.vectors, self._search_device, settings)
+            self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
+            # The first pass through a model is slow: not on the first reference's time.
+            self.encoder.encode(["warm"])
 
     def decode(self, record: Received) -> ReferenceEvent:
         """Raises BadRecord."""
@@ -95,12 +129,21 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
 
     def view(self, batch: Sequence[ReferenceEvent]) -> LinkerView:
         """At least the version that events from ``retries`` ask for, and with the papers that cite themselves."""
-        self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
-        self.follower.wait_for_works(own_papers(batch), _OWN_PAPER_S)
+        with _memory_told("new works", least=True):
+            self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
+            self.follower.wait_for_works(own_papers(batch), _OWN_PAPER_S)
         return LinkerView(self.catalog, self.encoder, self.policy, int(self._clock() * 1000))
 
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
-        """Outcomes and open references, each as one event per paper."""
+        """Outcomes and open references, each as one event per paper. Raises DeviceFull.
+
+        One text has at most as many tokens as the model reads, 256, some megabytes: when not even that fits, the device is
+        full of other things, and the reference is no more at fault than the next one.
+        """
+        with _memory_told("even one reference", least=len(batch) == 1):  # else the runtime halves the batch
+            return self._handle(batch, view)
+
+    def _handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         references = [event.reference for event in batch]
         output, watch = Output(), Stopwatch()
         tokens_before, tokenised_s = view.encoder.tokens_read, view.encoder.spent.tokens_s
@@ -121,12 +164,29 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         return output
 
     def follow(self, seconds: float) -> bool:
-        """Encodes and adds new works."""
-        if str(self.encoder.device).startswith("cuda"):
+        """Encodes and adds new works. Raises DeviceFull."""
+        self._show_memory()
+        with _memory_told("new works", least=True):
+            return self.follower.apply(seconds)
+
+    def _show_memory(self) -> None:
+        memory = self.encoder.memory
+        metrics.ENCODER_TOKEN_BUDGET.set(memory.tokens)
+        metrics.ENCODER_OUT_OF_MEMORY.inc(memory.halved - self._halved)
+        self._halved = memory.halved
+        if self.encoder.device.startswith("cuda") or self._search_device is not None:
             import torch
 
-            metrics.GPU_MEMORY_BYTES.set(torch.cuda.memory_allocated())
-        return self.follower.apply(seconds)
+            metrics.GPU_MEMORY_BYTES.set(sum(map(torch.cuda.memory_allocated, range(torch.cuda.device_count()))))
+
+    def _make_room(self) -> bool:
+        """The vectors to host memory, where that is allowed, as the device has no room for more."""
+        if not self.settings.search_stream or self.catalog.vectors is None:
+            return False
+        from workers import placing
+
+        placing.place(self.catalog.vectors, self._search_device, self.settings)
+        return True
 
     def close(self) -> None:
         """Stops following."""

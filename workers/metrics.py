@@ -54,5 +54,8 @@ REBALANCES = Counter("reflink_rebalances_total", "Times partitions were assigned
 TRANSACTIONS = Counter("reflink_transactions_total", "Transactions, by how they ended.", ["end"])
 # Memory of the accelerator; 0 without one.
 GPU_MEMORY_BYTES = Gauge("reflink_gpu_memory_bytes", "GPU memory held by this worker.")
+# Halved when memory runs out, on a GPU or not, and grown back later: a budget that stays low means that passes are too small.
+ENCODER_TOKEN_BUDGET = Gauge("reflink_encoder_token_budget", "Most tokens in one pass through the encoder, as it is now.")
+ENCODER_OUT_OF_MEMORY = Counter("reflink_encoder_out_of_memory_total", "Passes through the encoder that found no memory.")
 # 1 while the worker has joined its group and its catalog is warm.
 READY = Gauge("reflink_ready", "Whether the worker is ready.")

@@ -225,7 +225,34 @@ class LinkerSettings(CatalogSettings):
     precision: Literal["auto", "fp32", "bf16", "fp16"] = Field(
         "auto", description="`auto`: fp16 on a GPU, bf16 on a CPU that computes it, else fp32."
     )
-    token_budget: Count = Field(4096, description="Most tokens, padding counted, in one pass through the encoder.")
+    separator: str | None = Field(
+        None,
+        min_length=1,
+        description="What stands between the fields of the texts that are encoded. Unset: the model's own, from the "
+        "`reflink.json` of its folder, else ` [SEP] `.",
+    )
+    token_budget: int | None = Field(
+        None,
+        gt=0,
+        description="Most tokens in one pass through the encoder; padding counts for models that pad, BERT does not. Unset: "
+        "4,096 on a CPU, 65,536 on a GPU (not measured on one yet). Halved when memory runs out, and grown back.",
+    )
+    search_device: str = Field(
+        "auto",
+        pattern=r"^(auto|cpu|cuda(:\d+)?)$",
+        description="Where vectors are searched: `auto` (where the encoder is), `cpu`, `cuda` or `cuda:N`. Hits are the same.",
+    )
+    search_stream: bool = Field(
+        False,
+        description="Search a catalog that does not fit the GPU from host memory, sent there for every search: exact and slow. "
+        "Otherwise the worker ends with code 11 and says how much is free and needed.",
+    )
+    search_spare: Count = Field(
+        131_072, description="Works that there is room for on the GPU beyond those that are there; then as many more."
+    )
+    search_threads: int | None = Field(
+        None, gt=0, description="Threads of a search on the CPU. Unset: as many as the encoder has, one for each core."
+    )
 
 
 class FallbackSettings(CatalogSettings):

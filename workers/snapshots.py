@@ -27,7 +27,7 @@ def open_catalog(settings: CatalogSettings, *, vectors: bool, trigrams: bool, em
     """The settings' snapshot; when that is unusable the one before it; when that is too, or there is none, ``empty``.
 
     ``empty`` says what model and modes are wanted. Raises SnapshotError for what an operator must put right: no such folder,
-    a snapshot of another topic or cluster, or made by another model, mode or precision.
+    a snapshot of another topic or cluster, or made by another model, mode, separator or precision.
     """
     folder = settings.catalog_snapshot
     if folder is None:
@@ -41,7 +41,7 @@ def open_catalog(settings: CatalogSettings, *, vectors: bool, trigrams: bool, em
         catalog = Catalog.open(place, vectors=vectors, trigrams=trigrams, verify=settings.verify_snapshot)
         check_origin(catalog, cluster, settings, place, topic_id=topic_id, end=end)
         if vectors:
-            catalog.check_model(empty.manifest.model, empty.mode, empty.manifest.precision)
+            catalog.check_model(empty.manifest.model, empty.mode, empty.manifest.precision, empty.separator)
         if trigrams and (catalog.trigrams is None or catalog.lexical_mode != empty.lexical_mode):
             has = "no trigrams" if catalog.trigrams is None else f"trigrams of mode {catalog.lexical_mode}"
             raise SnapshotError(f"{place} has {has} and REFLINK_LEXICAL_MODE is {empty.lexical_mode}: build it again")

@@ -1,10 +1,12 @@
 """The semantic engine, measured side by side in one run.
 
     python -m benchmarks.semantic encode [--texts 3000] [--rounds 3] [--no-rivals] [--json FILE]
+    python -m benchmarks.semantic precision [--precision bf16] [--json FILE]
     python -m benchmarks.semantic search --snapshot FOLDER [--large 2000000] [--json FILE]
 
 encode: texts/s, cosine, latency, breakdown, by length, budget and batch. Compared with sentence-transformers, and with
-ONNX Runtime, OpenVINO and torch's int8 where they are installed. search: the exact index (benchmarks/semantic/search.py).
+ONNX Runtime, OpenVINO and torch's int8 where they are installed. precision: what it costs in answers, on all queries of the
+protocol (benchmarks/semantic/precision.py). search: the exact index (benchmarks/semantic/search.py).
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     search = sections.add_parser("search", help="the index")
     search.add_argument("--snapshot", type=Path, required=True, help="a catalog's folder, or a saved index's")
     search.add_argument("--large", type=int, default=0, help="also a made catalog of so many works")
-    for section in (encode, search):
+    precision = sections.add_parser("precision", help="what a precision costs in answers")
+    precision.add_argument("--precision", default="bf16", choices=["fp32", "bf16", "fp16"])
+    precision.add_argument(
+        "--cache", type=Path, default=Path(".cache/exact"), help="where vectors are kept (default: %(default)s)"
+    )
+    for section in (encode, precision, search):
         section.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args(argv)
     print(describe())
@@ -38,6 +45,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         from benchmarks.semantic.search import measure as measure_search
 
         figures = measure_search(arguments.snapshot, large=arguments.large)
+    elif arguments.section == "precision":
+        from benchmarks.semantic.precision import measure as measure_precision
+
+        if (shared := find_shared_data()) is None:
+            print("no data: set REFLINK_SHARED_DATA", file=sys.stderr)
+            return 2
+        works, references = shared / "works.jsonl.gz", shared / "references_dev.jsonl.gz"
+        figures = measure_precision(works, references, arguments.precision, arguments.cache)
     else:
         from benchmarks.semantic.encode import measure as measure_encode
 

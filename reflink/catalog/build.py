@@ -19,7 +19,7 @@ from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
 from reflink.encoders import NamedEncoder
 from reflink.errors import BadRecord, SnapshotError
-from reflink.text import Mode, work_text
+from reflink.text import SEP, Mode, work_text
 
 #: Texts given to the trigram index at a time.
 _BLOCK: Final = 65536
@@ -52,8 +52,8 @@ def build(
 ) -> Built:
     """Reads works, encodes them (not without an ``encoder``), indexes their trigrams, and saves the snapshot ``out``.
 
-    ``cache`` is a snapshot whose vectors are reused where model, precision, mode and text agree. Of lines with one id
-    the last counts; a bad line is told to ``on_bad`` and left out. A snapshot that is replaced is kept as
+    ``cache`` is a snapshot whose vectors are reused where model, precision, mode, separator and text agree. Of lines with
+    one id the last counts; a bad line is told to ``on_bad`` and left out. A snapshot that is replaced is kept as
     ``OUT.previous``, unless ``keep_previous`` is False. Raises SnapshotError (``out`` is no catalog, another
     build is at work there, ``cache`` is of another model), BadRecord (``source`` cannot be decompressed) and OSError.
     """
@@ -69,6 +69,7 @@ def build(
             model=None if encoder is None else encoder.name,
             precision=None if encoder is None else encoder.precision,
             mode=mode,
+            separator=SEP if encoder is None else encoder.separator,
             lexical_mode=lexical_mode,
         )
         if catalog.vectors is not None and encoder is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +21,7 @@ from reflink.catalog.works import Works
 from reflink.encoders import Encodes
 from reflink.entities import Ids, Work
 from reflink.errors import SnapshotError, UnusableSnapshot
-from reflink.text import Mode, work_text
+from reflink.text import SEP, Mode, work_text
 
 if TYPE_CHECKING:
     from reflink.lexical import LexicalIndex
@@ -53,10 +53,13 @@ class Catalog:
         model: str | None = None,
         precision: str | None = None,
         mode: Mode = "TVL",
+        separator: str = SEP,
         lexical_mode: Mode | None = "Raw",
     ) -> Self:
         """A catalog without works; without vectors when ``dim`` is None, without trigrams when ``lexical_mode`` is."""
-        manifest = Manifest(model=model, precision=precision, mode=mode, lexical_mode=lexical_mode or "Raw")
+        manifest = Manifest(
+            model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw"
+        )
         vectors = None if dim is None else _semantic().VectorIndex(dim)
         trigrams = None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode)
         return cls(Works(), vectors, trigrams, manifest)
@@ -122,7 +125,7 @@ class Catalog:
         """Those of ``changed`` whose vector must be computed, as its text is new. Empty without a VectorIndex."""
         if self.vectors is None:
             return []
-        return [work for work in self.changed(works) if self._is_new_text(work, self.vectors, self.mode, lexical=False)]
+        return [work for work in self.changed(works) if self._is_new(work, self.vectors, self.semantic_text)]
 
     def add(self, works: Sequence[Work], vectors: NDArray[np.floating[Any]] | None = None) -> int:
         """Adds works, or replaces those with the same id (the last one wins); returns how many changed anything.
@@ -145,7 +148,7 @@ class Catalog:
     def add_encoded(self, works: Sequence[Work], encoder: Encodes) -> int:
         """As ``add``, encoding what ``unencoded`` names."""
         new = self.unencoded(works)
-        vectors = encoder.encode([work_text(work, self.mode, lexical=False) for work in new]) if new else None
+        vectors = encoder.encode([self.semantic_text(work) for work in new]) if new else None
         return self._add(self.changed(works), new, vectors)
 
     def add_unencoded(self, works: Sequence[Work]) -> int:
@@ -170,15 +173,28 @@ class Catalog:
         return self.manifest.mode
 
     @property
+    def separator(self) -> str:
+        """What stands between the fields of those texts."""
+        return self.manifest.separator
+
+    def semantic_text(self, work: Work) -> str:
+        """The text that a work's vector stands for."""
+        return work_text(work, self.mode, lexical=False, separator=self.separator)
+
+    @property
     def lexical_mode(self) -> Mode:
         """The mode of the texts in the trigram index."""
         return self.manifest.lexical_mode
 
-    def check_model(self, model: str | None, mode: Mode, precision: str | None) -> None:
-        """Raises SnapshotError unless the vectors were made by this model, of texts in this mode, at this precision."""
+    def lexical_text(self, work: Work) -> str:
+        """The text of a work in the trigram index."""
+        return work_text(work, self.lexical_mode, lexical=True)
+
+    def check_model(self, model: str | None, mode: Mode, precision: str | None, separator: str) -> None:
+        """Raises SnapshotError unless the vectors were made by this model, of texts so made, at this precision."""
         if self.vectors is None:
             raise SnapshotError("the catalog has no vectors: build it with them, or open it with vectors=True")
-        self.manifest.check_model(model, mode, precision)
+        self.manifest.check_model(model, mode, precision, separator)
 
     def save(
         self,
@@ -214,7 +230,7 @@ class Catalog:
                 for row, work in enumerate(self.works):
                     writer.append(work)
                     if self.vectors is not None:
-                        texts.add(work_text(work, self.mode, lexical=False), row)
+                        texts.add(self.semantic_text(work), row)
             if self.vectors is not None:
                 flatfiles.save(new / TEXTS, TEXTS, {}, texts.build().arrays())
                 self.vectors.save(new / VECTORS)
@@ -226,15 +242,14 @@ class Catalog:
         if self.vectors is not None and vectors is not None and encoded:
             self.vectors.add([work.id for work in encoded], vectors)
         if self.trigrams is not None:
-            trigrams, mode = self.trigrams, self.lexical_mode
-            new = [work for work in changed if self._is_new_text(work, trigrams, mode, lexical=True)]
+            new = [work for work in changed if self._is_new(work, self.trigrams, self.lexical_text)]
             if new:
-                trigrams.add([work.id for work in new], [work_text(work, mode, lexical=True) for work in new])
+                self.trigrams.add([work.id for work in new], [self.lexical_text(work) for work in new])
         return sum(map(self.works.put, changed))
 
-    def _is_new_text(self, work: Work, index: VectorIndex | LexicalIndex, mode: Mode, *, lexical: bool) -> bool:
+    def _is_new(self, work: Work, index: VectorIndex | LexicalIndex, text: Callable[[Work], str]) -> bool:
         before = self.works.get(work.id) if work.id in index else None
-        return before is None or work_text(before, mode, lexical=lexical) != work_text(work, mode, lexical=lexical)
+        return before is None or text(before) != text(work)
 
 
 # The two indexes are imported where one is made: a catalog without vectors must not wait for torch.

@@ -28,15 +28,16 @@ class VectorCache:
     """The vectors of a snapshot by their text."""
 
     def __init__(self, folder: Path, encoder: NamedEncoder, mode: Mode) -> None:
-        """Maps a snapshot. Raises SnapshotError when it is damaged or of another model, precision or mode."""
+        """Maps a snapshot. Raises SnapshotError when it is damaged, or of another model, precision, mode or separator."""
         from reflink.semantic import VectorIndex
 
         manifest = snapshot.verify(folder, (WORKS, VECTORS, TEXTS))
         if manifest.vectors is None:
             raise SnapshotError(f"{folder}: has no vectors")
-        manifest.check_model(encoder.name, mode, encoder.precision)
+        manifest.check_model(encoder.name, mode, encoder.precision, encoder.separator)
         _, arrays = flatfiles.load(folder / TEXTS, TEXTS, ARRAYS)
         self._mode: Mode = mode
+        self._separator = encoder.separator
         self._texts = HashTable(arrays["hashes"], arrays["rows"])
         self._works = MappedWorks.open(folder / WORKS)
         self._vectors = VectorIndex.open(folder / VECTORS)
@@ -49,7 +50,8 @@ class VectorCache:
     def _bearer(self, text: str) -> str | None:
         for row in self._texts.candidates(text):
             work = self._works.work(row)
-            if work.id in self._vectors and work_text(work, self._mode, lexical=False) == text:
+            known = work.id in self._vectors
+            if known and work_text(work, self._mode, lexical=False, separator=self._separator) == text:
                 return work.id
         return None
 
@@ -59,6 +61,7 @@ class CachedEncoder:
 
     def __init__(self, encoder: NamedEncoder, cache: VectorCache) -> None:
         self.name, self.precision, self.dim = encoder.name, encoder.precision, encoder.dim
+        self.separator = encoder.separator
         self._encoder, self._cache = encoder, cache
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -86,7 +89,7 @@ def encode_chunks(
     folder.mkdir(parents=True, exist_ok=True)
     for start in range(0, len(works), CHUNK):
         members = [works.work(row) for row in range(start, min(start + CHUNK, len(works)))]
-        texts = [work_text(work, mode, lexical=False) for work in members]
+        texts = [work_text(work, mode, lexical=False, separator=encoder.separator) for work in members]
         path = folder / chunk_name(encoder.name, encoder.precision, mode, texts)
         vectors = _kept(path, (len(texts), encoder.dim))
         if vectors is None:
@@ -111,6 +114,6 @@ def _kept(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
 
 
 def chunk_name(model: str, precision: str, mode: Mode, texts: Sequence[str]) -> str:
-    """The file of a chunk; texts are normalised, so none holds the separator."""
+    """The file of a chunk; no text holds a NUL, as normalisation leaves none."""
     content = "\0".join((model, precision, mode, *texts))
     return f"{blake2b(content.encode(), digest_size=16).hexdigest()}.npy"

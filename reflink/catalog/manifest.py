@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from reflink import checksums
 from reflink.entities import bad_record
 from reflink.errors import SnapshotError, UnusableSnapshot
-from reflink.text import Mode
+from reflink.text import SEP, Mode
 
 FORMAT: Final = 1
 MANIFEST: Final = "meta.json"
@@ -53,7 +53,8 @@ class File(BaseModel):
 class Manifest(BaseModel):
     """What a snapshot is: written as ``meta.json``.
 
-    ``mode`` is that of the vectors' texts, ``lexical_mode`` that of the trigrams'; ``vectors`` and ``trigrams`` count
+    ``mode`` is that of the vectors' texts and ``separator`` what stands between their fields (one that does not say it has
+    SBERT's), ``lexical_mode`` the mode of the trigrams' texts; ``vectors`` and ``trigrams`` count
     the works in these indexes, None where there is no index. ``offset`` is the first of ``topic`` that was not applied;
     ``topic_id`` tells the topic from another of the same name, created later.
     """
@@ -69,6 +70,7 @@ class Manifest(BaseModel):
     model: str | None = None
     precision: str | None = None
     mode: Mode = "TVL"
+    separator: str = SEP
     lexical_mode: Mode = "Raw"
     cluster: str | None = None
     topic: str | None = None
@@ -81,15 +83,20 @@ class Manifest(BaseModel):
         """Bytes of all files."""
         return sum(file.size for file in self.files.values())
 
-    def check_model(self, model: str | None, mode: str, precision: str | None) -> None:
-        """Raises SnapshotError unless the vectors were made by this model, of texts in this mode, at this precision."""
-        for what, has, wanted in (
-            ("model", self.model, model),
-            ("mode", self.mode, mode),
-            ("precision", self.precision, precision),
-        ):
-            if has != wanted:
-                raise SnapshotError(f"the catalog's vectors are of {what} {has}, not {wanted}: build it again")
+    def check_model(self, model: str | None, mode: str, precision: str | None, separator: str) -> None:
+        """Raises SnapshotError unless the vectors were made by this model, of texts so made, at this precision."""
+        differ = [
+            f"of {what} {has}, not {wanted}"
+            for what, has, wanted in (
+                ("model", self.model, model),
+                ("mode", self.mode, mode),
+                ("precision", self.precision, precision),
+                ("separator", repr(self.separator), repr(separator)),
+            )
+            if has != wanted
+        ]
+        if differ:
+            raise SnapshotError(f"the catalog's vectors are {'; '.join(differ)}: build it again")
 
     def to_bytes(self) -> bytes:
         """As it is written: JSON, with its seal."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -59,6 +60,10 @@ def open_linker(args: argparse.Namespace) -> Linker:
 
     catalog = Catalog.open(args.catalog)
     encoder = None if catalog.vectors is None else load_encoder(args, catalog.manifest.precision)
+    if encoder is not None and catalog.vectors is not None:
+        catalog.vectors.threads = os.cpu_count() or 1
+        if encoder.device.startswith("cuda"):
+            catalog.vectors.place(encoder.device, spare=0, stream=True)
     policy = Policy(profile=args.profile, semantic_mode=catalog.mode, lexical_mode=catalog.lexical_mode)
     return Linker(catalog, encoder, policy)
 

@@ -19,6 +19,11 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get("REFLINK_MODEL") or None,
         help="sentence encoder, a folder or a known name (default: REFLINK_MODEL, else all-MiniLM-L6-v2)",
     )
+    parser.add_argument(
+        "--separator",
+        default=os.environ.get("REFLINK_SEPARATOR") or None,
+        help="what stands between the fields of its texts (default: REFLINK_SEPARATOR, else the model's own)",
+    )
     parser.add_argument("--device", default="auto", help="where it runs: auto, cpu, cuda, cuda:1 … (default: auto)")
     parser.add_argument(
         "--precision",
@@ -35,4 +40,4 @@ def load_encoder(args: argparse.Namespace, precision: str | None = None) -> Enco
     chosen = args.precision
     if chosen == "auto" and precision in PRECISIONS:
         chosen = precision
-    return Encoder(args.model, device=args.device, precision=chosen)
+    return Encoder(args.model, device=args.device, precision=chosen, separator=args.separator)

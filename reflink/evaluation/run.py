@@ -20,7 +20,6 @@ from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, World
 from reflink.linker import Linker
 from reflink.policy import Policy
-from reflink.text import work_text
 
 _BATCH: Final = 256
 _WORKS: Final = 20_000
@@ -49,7 +48,7 @@ def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy 
     policy = policy or Policy()
     catalog = Catalog.empty(
         dim=encoder.dim, model=encoder.name, precision=encoder.precision, mode=policy.semantic_mode,
-        lexical_mode=policy.lexical_mode,
+        separator=encoder.separator, lexical_mode=policy.lexical_mode,
     )  # fmt: skip
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=_console()) as progress:
@@ -57,7 +56,7 @@ def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy 
         encoder.progress = lambda n: progress.advance(task, n)
         for start in range(0, len(works), _WORKS):
             part = works[start : start + _WORKS]
-            catalog.add(part, encoder.encode([work_text(work, catalog.mode, lexical=False) for work in part]))
+            catalog.add(part, encoder.encode([catalog.semantic_text(work) for work in part]))
     encoder.progress = None
     return catalog
 

@@ -26,6 +26,7 @@ class CachedEncoder:
     def __init__(self, encoder: NamedEncoder, folder: Path, progress: Callable[[int], Any] | None = None) -> None:
         self.encoder, self.progress = encoder, progress
         self.name, self.precision, self.dim = encoder.name, encoder.precision, encoder.dim
+        self.separator = encoder.separator
         plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in f"{self.name}-{self.precision}")
         folder.mkdir(parents=True, exist_ok=True)
         self._keys, self._vectors = folder / f"{plain}.keys", folder / f"{plain}.f16"

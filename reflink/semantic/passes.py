@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from reflink.errors import NoMemory
 from reflink.semantic.batches import Rows, batches
 from reflink.semantic.spent import Spent
 from reflink.semantic.token_budget import TokenBudget, is_out_of_memory
@@ -59,7 +60,7 @@ class Passes:
         return self._tokeniser(texts).lengths
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, float32 [n, dim], in the order of the texts. Raises MemoryError when one text alone does not fit."""
+        """Unit vectors, float32 [n, dim], in the order of the texts. Raises NoMemory when one text alone does not fit."""
         vectors = np.empty((len(texts), self.dim), np.float32)
         done: Done = []
         for first in range(0, len(texts), CHUNK):
@@ -115,9 +116,7 @@ class Passes:
         if device.type == "cuda":
             torch.cuda.empty_cache()
         if texts == 1:
-            raise MemoryError(
-                f"no memory on {device} for one text of {size} tokens: free some, or use a smaller model ({told})"
-            )
+            raise NoMemory(f"no memory on {device} for one text of {size} tokens: free some, or use a smaller model ({told})")
 
     def _threads(self, number: int) -> ThreadPoolExecutor:
         if self._pool is None or self._pool[0] != number:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reflink.errors import NoMemory
 from reflink.semantic.model import PICKLES, refuse_pickles
 from reflink.semantic.precision import DTYPES, Precision
 from reflink.semantic.spent import Spent
@@ -44,7 +45,7 @@ class Published:
         self.dim = int(self._encode([""]).shape[1])
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, float32 [n, dim], in the order of the texts. Raises MemoryError when one text alone does not fit."""
+        """Unit vectors, float32 [n, dim], in the order of the texts. Raises NoMemory when one text alone does not fit."""
         if not len(texts):
             return np.empty((0, self.dim), np.float32)
         started = time.perf_counter()
@@ -65,7 +66,7 @@ class Published:
                     raise
                 self.budget.failed(number * longest)
                 if number == 1:
-                    raise MemoryError(f"no memory on {self._model.device} for one text of up to {longest} tokens") from None
+                    raise NoMemory(f"no memory on {self._model.device} for one text of up to {longest} tokens") from None
             else:
                 self.budget.passed()
                 return np.asarray(vectors.float().cpu().numpy(), np.float32)

@@ -1,6 +1,7 @@
 """Sets of character trigrams as sorted arrays: made and compared by compiled kernels, many times faster than sets of strings.
 
-A gram is one uint64: three code points of 21 bits each. A text of one or two characters is its own only gram.
+A gram is one uint64: three code points of 21 bits each. A text of one or two characters is its own only gram. The kernels keep
+the GIL: they take a microsecond, and another thread that gets it keeps it for milliseconds.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def containment(part: Grams, whole: Grams) -> float:
     return common(part, whole) / len(part) if len(part) else 0.0
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _grams(codes: npt.NDArray[np.uint32]) -> Grams:
     number = len(codes)
     out = np.empty(max(number - _LENGTH + 1, min(number, 1)), np.uint64)
@@ -59,7 +60,7 @@ def _grams(codes: npt.NDArray[np.uint32]) -> Grams:
     return out[:size].copy()
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _common(a: Grams, b: Grams) -> int:
     i, j, count = 0, 0, 0
     while i < len(a) and j < len(b):

@@ -17,7 +17,7 @@ from reflink.entities import Ids, Link, Reference, Work
 from reflink.errors import SnapshotError
 from reflink.linker import Linker, lexical_step, semantic_step
 from reflink.policy import Found, Open, Policy
-from reflink.text import work_text
+from reflink.text import SEP, work_text
 
 DIM = 64
 PAPER = Policy(profile="paper")
@@ -27,7 +27,7 @@ PRODUCTION = Policy()
 class Letters:
     """Texts as counts of their letter pairs, hashed: alike texts are alike, whatever they are batched with."""
 
-    name, precision, dim = "letters", "fp32", DIM
+    name, precision, dim, separator = "letters", "fp32", DIM, SEP
 
     def __init__(self) -> None:
         self.calls: list[int] = []
@@ -213,6 +213,32 @@ def test_an_encoder_that_did_not_make_the_vectors_is_refused() -> None:
     made = Catalog.empty(dim=DIM, model="another", precision="fp32")
     with pytest.raises(SnapshotError, match="another"):
         Linker(made, Letters())
+
+
+class Joining(Letters):
+    """One whose model joins fields in its own way."""
+
+    separator = " ~ "
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += texts
+        return super().encode(texts)
+
+
+@pytest.mark.parametrize("policy", [PAPER, PRODUCTION])
+def test_both_sides_are_joined_as_the_catalogs_texts_are(policy: Policy) -> None:
+    encoder = Joining()
+    made = Catalog.empty(dim=DIM, model=encoder.name, precision=encoder.precision, separator=encoder.separator)
+    made.add_encoded(WORKS, encoder)
+    of_works = list(encoder.texts)
+    assert Linker(made, encoder, policy).link([cite(WORKS[0], ids={})])[0].cited == WORKS[0].id
+    assert encoder.texts[-1] == of_works[0] == work_text(WORKS[0], "TVL", lexical=False, separator=" ~ ")
+    with pytest.raises(SnapshotError, match=r"of separator ' ~ ', not ' \[SEP\] '"):
+        Linker(made, Letters(), policy)
 
 
 references = st.lists(

@@ -18,6 +18,7 @@ from reflink.catalog import Catalog
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import BadRecord
 from reflink.policy import Policy
+from reflink.semantic.spent import Spent
 from schemas import SCHEMA_VERSION, CatalogEvent, ReferenceEvent
 from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_settings
 from tests.workers.echo import Echo, Running, running, until
@@ -147,6 +148,7 @@ class NanFor:
     """An encoder of ten dimensions that has no direction for texts that hold a word."""
 
     name, precision, dim, tokens_read = "test@1", "fp32", 10, 0
+    spent = Spent()
 
     def __init__(self, word: str) -> None:
         self.word = word

@@ -14,6 +14,7 @@ from reflink.catalog.build import build
 from reflink.catalog.encoding import encode_chunks
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.errors import SnapshotError
+from reflink.text import SEP
 from tests.reflink.catalog.works_of import FakeEncoder, work
 
 
@@ -45,7 +46,7 @@ def test_a_build_is_what_adding_one_by_one_gives(tmp_path: Path) -> None:
     text = ["meyer title number 7 2001 cell"]
     assert list(catalog.trigrams.search(text, 3)) == list(by_hand.trigrams.search(text, 3))
     assert not (tmp_path / "out.partial").exists()
-    catalog.check_model(encoder.name, "TVL", encoder.precision)
+    catalog.check_model(encoder.name, "TVL", encoder.precision, SEP)
 
 
 def test_bad_lines_are_told_and_the_last_of_one_id_counts(tmp_path: Path) -> None:
@@ -93,6 +94,17 @@ def test_vectors_of_a_damaged_cache_are_not_taken_over(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     with pytest.raises(SnapshotError, match=r"vectors\.npy has changed"):
         build(source, tmp_path / "second", encoder=FakeEncoder(), cache=tmp_path / "first")
+
+
+def test_texts_are_joined_as_the_model_wants_it_and_a_cache_joined_otherwise_is_refused(tmp_path: Path) -> None:
+    source, encoder = works_file(tmp_path, 10), FakeEncoder(" ~ ")
+    assert build(source, tmp_path / "first", encoder=encoder).manifest.separator == " ~ "
+    assert encoder.encoded[3] == "title number 3 ~ cell ~ meyer"
+    again = FakeEncoder(" ~ ")
+    build(source, tmp_path / "second", encoder=again, cache=tmp_path / "first")
+    assert not again.encoded
+    with pytest.raises(SnapshotError, match=r"are of separator ' ~ ', not ' \[SEP\] ': build it again"):
+        build(source, tmp_path / "third", encoder=FakeEncoder(), cache=tmp_path / "first")
 
 
 @pytest.mark.parametrize("left", [b"", b"\x93NUMPY\x01\x00v", b"whatever"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Work
 from reflink.errors import SnapshotError
-from reflink.text import work_text
+from reflink.text import SEP, work_text
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, some_works, work, work_ids
 
 
@@ -132,12 +132,32 @@ def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
     catalog = empty()
     catalog.save(tmp_path / "s")
     opened = Catalog.open(tmp_path / "s")
-    opened.check_model("fake@1", "TVL", "fp32")
-    for wrong in (("fake@2", "TVL", "fp32"), ("fake@1", "T", "fp32"), ("fake@1", "TVL", "bf16")):
-        with pytest.raises(SnapshotError, match="build it again"):
-            opened.check_model(*wrong)
+    right: dict[str, Any] = {"model": "fake@1", "mode": "TVL", "precision": "fp32", "separator": SEP}
+    opened.check_model(**right)
+    for what, wrong in {"model": "fake@2", "mode": "T", "precision": "bf16", "separator": " "}.items():
+        with pytest.raises(SnapshotError, match=rf"^the catalog's vectors are of {what} .*, not [^;]*: build it again$"):
+            opened.check_model(**right | {what: wrong})
+    with pytest.raises(
+        SnapshotError, match=r"vectors are of model fake@1, not fake@2; of separator ' \[SEP\] ', not ' ': build"
+    ):
+        opened.check_model(**right | {"model": "fake@2", "separator": " "})
     with pytest.raises(SnapshotError, match="no vectors"):
-        Catalog.open(tmp_path / "s", vectors=False).check_model("fake@1", "TVL", "fp32")
+        Catalog.open(tmp_path / "s", vectors=False).check_model("fake@1", "TVL", "fp32", SEP)
+
+
+def test_texts_are_joined_as_the_model_wants_it_and_a_snapshot_keeps_that(tmp_path: Path) -> None:
+    encoder = FakeEncoder(" ~ ")
+    catalog = Catalog.empty(dim=DIM, model=FakeEncoder.name, precision="fp32", separator=encoder.separator)
+    catalog.add_encoded([work("a")], encoder)
+    assert encoder.encoded == ["a title ~ cell ~ meyer"]
+    catalog.add_encoded([Work.from_dict({**work("a").to_dict(), "pages": 7})], encoder)
+    assert len(encoder.encoded) == 1
+    catalog.save(tmp_path / "s")
+    opened = Catalog.open(tmp_path / "s")
+    assert opened.separator == " ~ "
+    opened.check_model("fake@1", "TVL", "fp32", " ~ ")
+    opened.add_encoded([work("b", "Other")], encoder)
+    assert encoder.encoded[1:] == ["other ~ cell ~ meyer"]
 
 
 def test_extra_fields_and_status_survive(tmp_path: Path) -> None:

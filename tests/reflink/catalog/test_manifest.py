@@ -15,6 +15,7 @@ from reflink import checksums
 from reflink.catalog import Catalog, snapshot
 from reflink.catalog.manifest import File, Manifest
 from reflink.errors import UnusableSnapshot
+from reflink.text import SEP
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 
 
@@ -53,6 +54,17 @@ def test_what_was_saved_is_whole(saved: Path) -> None:
     assert {*manifest.files, "meta.json"} == set(names_of(saved))
     assert all(file.sha256 and file.crc32 is None for file in manifest.files.values())
     assert len(Catalog.open(saved, verify=True)) == 20
+
+
+def test_a_manifest_from_before_separators_were_kept_is_of_sberts(copied: Path) -> None:
+    said = json.loads((copied / "meta.json").read_text())
+    del said["seal"], said["separator"]
+    for file in said["files"].values():  # as then: no seal, other checksums
+        del file["sha256"]
+        file["crc32"] = 0
+    (copied / "meta.json").write_text(json.dumps(said))
+    assert snapshot.read(copied).separator == SEP
+    Catalog.open(copied).check_model("fake@1", "TVL", "fp32", SEP)
 
 
 @settings(max_examples=200, deadline=None)

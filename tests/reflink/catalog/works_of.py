@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from reflink.entities import Ids, Work
+from reflink.text import SEP
 
 DIM = 8
 
@@ -20,8 +21,10 @@ class FakeEncoder:
     name = "fake@1"
     precision = "fp32"
     dim = DIM
+    device = "cpu"
 
-    def __init__(self) -> None:
+    def __init__(self, separator: str = SEP) -> None:
+        self.separator = separator
         self.encoded: list[str] = []
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

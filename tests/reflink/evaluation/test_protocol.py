@@ -25,6 +25,7 @@ from reflink.evaluation.training import FOLDS, fold_of
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, is_removed
 from reflink.policy import Policy
+from reflink.text import SEP
 from reflink.verdict import Evidence
 from reflink.verdict.judge import shipped
 
@@ -32,7 +33,7 @@ from reflink.verdict.judge import shipped
 class Hashed:
     """An encoder of words, counting what it was asked."""
 
-    name, precision, dim = "hashed/words", "fp32", 32
+    name, precision, dim, separator = "hashed/words", "fp32", 32, SEP
 
     def __init__(self) -> None:
         self.asked: list[str] = []

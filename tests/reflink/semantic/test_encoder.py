@@ -12,9 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink.errors import ModelNotFound
+from reflink.catalog import Catalog
+from reflink.catalog.build import build
+from reflink.entities import Reference, Work
+from reflink.errors import ModelNotFound, SnapshotError
+from reflink.linker import Linker
+from reflink.policy import Policy
 from reflink.semantic import Encoder
-from reflink.semantic.encoder import BATCH_BOUND
+from reflink.semantic.encoder import BATCH_BOUND, GPU_TOKEN_BUDGET, TOKEN_BUDGET
 from reflink.semantic.model import DEFAULT_NAME, DEFAULT_SHA256, default_folder
 from reflink.text import SEP
 
@@ -232,6 +237,30 @@ def test_the_separator_is_the_models_own_and_part_of_its_name(tmp_path: Path, en
     (folder / "reflink.json").write_text('{"separator": 1}')
     with pytest.raises(ModelNotFound, match="separator is 1"):
         Encoder(folder, device="cpu")
+
+
+def test_the_texts_that_are_encoded_are_joined_by_it(tmp_path: Path, encoder: Encoder) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (other_model(folder, pooling_mode="mean") / "reflink.json").write_text('{"separator": " "}')
+    spaced = Encoder(folder, device="cpu", precision="fp32")
+    works = tmp_path / "works.jsonl"
+    works.write_bytes(Work(id="w", title="Soil fungi", authors=("Wang",), venue="Viruses").to_json())
+    build(works, tmp_path / "catalog", encoder=spaced, lexical_mode=None)
+    catalog = Catalog.open(tmp_path / "catalog")
+    assert catalog.vectors is not None
+    expected = encoder.encode(["soil fungi viruses wang"])
+    assert cosines(catalog.vectors.vectors(["w"]), expected).min() > 0.9999
+    reference = Reference(id="r", citing="c", position=1, title="Soil fungi", last_names=("Wang",), venue="Viruses")
+    (hit,) = Linker(catalog, spaced, Policy(profile="paper")).link([reference])
+    assert (hit.cited, round(hit.score or 0, 3)) == ("w", 1.0)
+    with pytest.raises(SnapshotError, match=r"of separator ' ', not ' \[SEP\] ': build it again"):
+        Linker(catalog, encoder)
+
+
+def test_the_token_budget_is_what_suits_the_device_unless_told(encoder: Encoder) -> None:
+    assert encoder.memory.tokens == TOKEN_BUDGET < GPU_TOKEN_BUDGET
+    assert Encoder(device="cpu", token_budget=77).memory.tokens == 77
 
 
 def test_a_folder_of_the_default_weights_is_the_default_model(tmp_path: Path, encoder: Encoder) -> None:

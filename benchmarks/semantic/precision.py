@@ -1,0 +1,110 @@
+"""What a precision costs in answers: every query of the protocol against every work, beside fp32 vectors and brute force.
+
+    python -m benchmarks.semantic precision [--precision bf16] [--cache FOLDER] [--json FILE]
+
+The fp32 vectors of works and queries are kept in the cache folder, since making them takes longest. Reported for fp32 and for
+the precision asked for, each through the index (fp16 rows): how often the top-1 is that of brute force over fp32 vectors, how
+far below it the others are, how often it is the right work, and how many decisions at the paper's threshold differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.progress import track
+
+from reflink.evaluation.records import read_queries, read_works, without_identifiers
+from reflink.evaluation.worlds import Groups
+from reflink.policy import Policy
+from reflink.semantic import Encoder, VectorIndex
+from reflink.text import reference_text, work_text
+
+CHUNK = 4096
+
+Single = npt.NDArray[np.float32]
+
+
+def measure(works_file: Path, references: Path, precision: str, cache: Path) -> dict[str, Any]:
+    """Prints the section and returns its figures."""
+    listings = list(read_works(works_file))
+    queries = list(read_queries(references))
+    groups, threshold = Groups.read(listings), Policy().threshold
+    ids = [listing.work.id for listing in listings]
+    texts = [work_text(listing.work, "TVL", lexical=False) for listing in listings]
+    asked = [reference_text(without_identifiers(query.reference), "TVL", lexical=False) for query in queries]
+    right = [set(groups.same(query.truth)) for query in queries]
+    exact_works, exact_queries = encoded(texts, "fp32", cache), encoded(asked, "fp32", cache)
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__))
+    best = brute_force(exact_works[order], exact_queries)
+    figures: dict[str, Any] = {"queries": len(asked), "works": len(ids)}
+    rows = {name: row for row, name in enumerate(ids)}
+    figures["brute_force_right"] = share(right, [ids[order[row]] for row in best])
+    print(
+        f"{len(asked):,} queries, {len(ids):,} works, mode TVL; brute force over fp32: right {figures['brute_force_right']:.2%}"
+    )
+    decided = None
+    for name in dict.fromkeys(["fp32", precision]):
+        vectors = exact_works if name == "fp32" else encoded(texts, name, cache)
+        index = VectorIndex(vectors.shape[1])
+        for first in range(0, len(ids), 65_536):
+            index.add(ids[first : first + 65_536], vectors[first : first + 65_536])
+        near = exact_queries if name == "fp32" else encoded(asked, name, cache)
+        hits = index.search(near, 1)
+        found = [str(each) for each in hits.ids[:, 0]]
+        # By fp32's own scores, since equal works are the same answer.
+        reached = dots(exact_queries, exact_works[[rows[each] for each in found]])
+        lost = dots(exact_queries, exact_works[order[best]]) - reached
+        accepts = hits.scores[:, 0] >= threshold
+        decided = accepts if decided is None else decided
+        cosines = dots(near, exact_queries)
+        figures[name] = {
+            "least_cosine": float(cosines.min()), "mean_cosine": float(cosines.mean()), "same": float((lost <= 0).mean()),
+            "furthest": float(lost.max()), "right": share(right, found), "decisions_changed": int((accepts != decided).sum()),
+            "score_error": float(np.abs(hits.scores[:, 0] - reached).max()),
+        }  # fmt: skip
+        one = figures[name]
+        print(
+            f"{name}: cosine to fp32 least {one['least_cosine']:.6f}, mean {one['mean_cosine']:.6f}; top-1 of brute force over "
+            f"fp32 {one['same']:.4%}, the others at most {one['furthest']:.1e} below; right {one['right']:.2%}; decisions at "
+            f"{threshold} other than fp32's: {one['decisions_changed']}; error of a score at most {one['score_error']:.1e}"
+        )
+    return figures
+
+
+def encoded(texts: Sequence[str], precision: Any, cache: Path) -> Single:
+    """Their vectors, float32 [n, dim]; kept under the digest of the texts."""
+    encoder = Encoder(device="cpu", precision=precision)
+    digest = hashlib.blake2b("\0".join((encoder.name, precision, *texts)).encode(), digest_size=8).hexdigest()
+    path = cache / f"{digest}.npy"
+    if not path.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        began, done = time.perf_counter(), np.empty((len(texts), encoder.dim), np.float32)
+        for first in track(range(0, len(texts), CHUNK), f"encoding, {precision}"):
+            done[first : first + CHUNK] = encoder.encode(texts[first : first + CHUNK])
+        print(f"{len(texts):,} texts in {precision}: {len(texts) / (time.perf_counter() - began):,.0f} a second")
+        np.save(path.with_suffix(".part.npy"), done)
+        path.with_suffix(".part.npy").rename(path)
+    vectors: Single = np.load(path)
+    return vectors
+
+
+def brute_force(works: Single, queries: Single) -> npt.NDArray[np.int64]:
+    """The row of the nearest work of each, the first of equal ones; float32 products."""
+    return np.concatenate([(queries[first : first + 256] @ works.T).argmax(axis=1) for first in range(0, len(queries), 256)])
+
+
+def dots(a: Single, b: Single) -> npt.NDArray[np.float64]:
+    """Row by row, in float64."""
+    result: npt.NDArray[np.float64] = np.einsum("ij,ij->i", a.astype(np.float64), b)
+    return result
+
+
+def share(right: Sequence[set[str]], found: Sequence[str]) -> float:
+    """Of the queries whose answer is right."""
+    return sum(each in truth for truth, each in zip(right, found, strict=True)) / len(right)
