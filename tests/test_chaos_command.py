@@ -8,10 +8,12 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests import chaos
 from tests.chaos import __main__ as command
 from tests.chaos import recovery, soak
 from tests.chaos.recovery import Recovery
@@ -22,8 +24,13 @@ MEASURED = [Recovery("pod lost", "linker", 7.0, 3, 22.0), Recovery("worker leave
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Without a catalog, and with this process's own signals afterwards."""
+    """Without a catalog, without matplotlib, and with this process's own signals afterwards."""
     monkeypatch.setattr(command, "make_snapshot", lambda works, folder: folder)
+    drawn = SimpleNamespace(
+        recovery=lambda measured, path: path.write_text(f"svg of {len(measured)}"),
+        soak=lambda samples, marks, path: path.write_text(f"svg of {len(samples)}"),
+    )
+    monkeypatch.setattr(chaos, "plots", drawn, raising=False)
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
