@@ -92,7 +92,7 @@ class Case:
         """The link to the best, when its probability is at least so high."""
         known = any(judged.probability >= least for judged in self._judged.values())
         if not known and not any(self._judge.at_most(each.outline) >= least for each in self._waiting):
-            return None  # which most references without a link are told by a third of the work
+            return None  # without a look at titles, which would be most of the work
         ranked = self.ranked()
         if ranked[0].probability < least:
             return None
