@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -16,6 +16,9 @@ from reflink.semantic.linear import Linear, linear
 from reflink.semantic.model import Pooling
 from reflink.semantic.precision import DTYPES, Precision
 from reflink.semantic.tokens import Integers
+
+#: On a CPU, tokens of a pass are filled up to a multiple of this.
+ROWS: Final = 64
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Bert:
         self._heads = int(config.num_attention_heads)
         self._dtype = DTYPES[precision]
         self._pooling = pooling.kind
+        # oneDNN keeps what it has compiled for each number of rows: a gigabyte when every number comes up.
+        self._step = ROWS if self.device.type == "cpu" else 1
         self._attend = attention.choose(self.device, self._dtype, self._heads, self.dim)
         weights = {name: tensor.detach().float() for name, tensor in transformer.state_dict().items()}
         epsilon = float(config.layer_norm_eps)
@@ -79,7 +84,9 @@ class Bert:
         """[n, dim] of texts of so many tokens, end to end in ``ids``. Queues the work on a GPU and does not wait for it."""
         layout = attention.Layout.of(lengths, self.device)
         places = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        words, places = attention.to_device(torch.from_numpy(np.stack([ids, places])), self.device)
+        tokens = np.zeros((2, -(-len(ids) // self._step) * self._step), np.int64)
+        tokens[:, : len(ids)] = ids, places
+        words, places = attention.to_device(torch.from_numpy(tokens), self.device)
         x = self._embedded(self._words[words] + self._places[places])
         for layer in self._layers:
             attended = layer.out(self._attend(layer.qkv(x.to(self._dtype)), self._heads, layout))
