@@ -17,7 +17,7 @@ _EVERY_S: Final = 30.0
 def settle() -> None:
     """To be called once, when all that a worker keeps is loaded: the collector never looks at that again.
 
-    Otherwise it goes through the modules of torch and the catalog's caches again and again, which doubled the time of a
+    Otherwise it goes through the modules of torch and the catalog's caches again and again, a third of the time of a
     linker's verdicts (python -m benchmarks.linker).
     """
     gc.collect()
@@ -33,8 +33,7 @@ class Returning:
 
     def __init__(self, now: float) -> None:
         self._due = now + _EVERY_S
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-        self._trim = trim
+        self._trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
     def at(self, now: float) -> bool:
         """Returns it if it is time to, and whether it did."""

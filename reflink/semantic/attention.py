@@ -49,7 +49,7 @@ def to_device(values: Tensor, device: torch.device) -> Tensor:
 def by_products(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
     """``qkv`` [tokens, 3 · dim] → [tokens, dim]. Two products and a softmax in float32 for each run of equal lengths.
 
-    On a CPU this takes less than half the time of torch's attention, whose blocks are made for long texts. In float32 whatever
+    On a CPU this is faster than torch's attention, whose blocks are made for long texts. In float32 whatever
     the precision: oneDNN, which multiplies bf16, keeps what it has compiled for each number and length of texts, gigabytes.
     """
     out = qkv.new_zeros(qkv.shape[0], qkv.shape[1] // 3)

@@ -10,7 +10,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging
 
 from reflink.semantic.bert import Bert
-from reflink.semantic.model import pooling_of, refuse_pickles
+from reflink.semantic.model import pooling_of
 from reflink.semantic.passes import Forward, Passes
 from reflink.semantic.pooled import Padded
 from reflink.semantic.precision import Precision
@@ -29,7 +29,6 @@ def load(model: str | Path, device: str, precision: Precision, token_budget: int
         pooling = pooling_of(folder)
         if pooling is None:
             return Published(folder, device, precision, token_budget), folder
-        refuse_pickles(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         transformer = AutoModel.from_pretrained(
             folder, use_safetensors=True, local_files_only=True, trust_remote_code=False, dtype="float32"
