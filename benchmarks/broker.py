@@ -11,8 +11,9 @@ from typing import Any
 
 from reflink.entities import Work
 from workers.loading import load, load_and_bind
-from workers.local.broker import Broker, free_port
+from workers.local.broker import Broker
 from workers.local.pipeline import Pipeline
+from workers.local.ports import free_port
 from workers.settings import KafkaSettings
 from workers.topics import TopicAdmin
 

@@ -26,7 +26,8 @@ from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata
 from benchmarks.machine import describe, spread
 from reflink.entities import Ids, Link, Reference
 from schemas import SCHEMA_VERSION, Outcome, ReferenceEvent
-from workers.local.broker import Broker, free_port
+from workers.local.broker import Broker
+from workers.local.ports import free_port
 from workers.outgoing import add_outcomes
 from workers.runtime import Runtime
 from workers.sending import Sender

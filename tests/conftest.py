@@ -15,7 +15,8 @@ import pytest
 
 from tests.data import CACHE
 from tests.kafka import create_topics, new_prefix
-from workers.local.broker import Broker, free_port
+from workers.local.broker import Broker
+from workers.local.ports import free_port
 from workers.settings import KafkaSettings
 
 # A test must not depend on what the one who runs it has set.

@@ -20,7 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 
 from tests.data import CACHE
-from workers.local.broker import Broker, free_port
+from workers.local.broker import Broker
+from workers.local.ports import free_port
 from workers.settings import KafkaSettings
 from workers.topics import TopicAdmin
 

@@ -11,6 +11,8 @@ from typing import Any
 import orjson
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from workers.errors import BadSettings
+
 log = logging.getLogger(__name__)
 
 #: Whether it is well, and what to say about it.
@@ -18,7 +20,10 @@ Probe = Callable[[], tuple[bool, dict[str, Any]]]
 
 
 class HealthServer:
-    """Serves in a thread of its own. ``live`` fails when the process should be restarted, ``ready`` until it does its work."""
+    """Serves in a thread of its own. ``live`` fails when the process should be restarted, ``ready`` until it does its work.
+
+    Raises BadSettings when the address can't be listened on.
+    """
 
     def __init__(self, host: str, port: int, *, live: Probe, ready: Probe) -> None:
         probes = {"/health/live": live, "/health/ready": ready}
@@ -44,7 +49,13 @@ class HealthServer:
             def log_message(self, *_: object) -> None:
                 """Probes come every few seconds: not logged."""
 
-        self._server = ThreadingHTTPServer((host, port), Handler)
+        try:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except (OSError, OverflowError) as error:
+            raise BadSettings(
+                f"REFLINK_HTTP_HOST={host} and REFLINK_HTTP_PORT={port} can't be listened on: {error}. Another process may use "
+                "the port: choose another one, or 0 for any"
+            ) from None
         self._server.daemon_threads = True
 
     @property

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
-from workers.local.broker import free_port
+from workers.local.ports import free_port
 
 Way = Literal["open", "slow", "cut", "hole"]
 _CHUNK = 65536

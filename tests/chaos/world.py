@@ -17,8 +17,9 @@ from tests.chaos.papers import paper
 from tests.chaos.proxy import Proxy
 from tests.kafka import create_topics, lag, new_prefix
 from tests.workers.corpus import loaded
-from workers.local.broker import Broker, free_port
+from workers.local.broker import Broker
 from workers.local.pipeline import WORKERS, Pipeline, Process, Worker
+from workers.local.ports import free_port
 from workers.publishing import publish, record_of
 from workers.sending import Sender
 
@@ -119,9 +120,14 @@ class World:
         self.pipeline = Pipeline(folder, program=program, **chosen)
 
     def __enter__(self) -> Self:
-        for worker in WORKERS:
-            self.start(worker)
-        self.pipeline.wait_ready()
+        try:
+            for worker in WORKERS:
+                self.start(worker)
+            self.pipeline.wait_ready()
+        except BaseException as error:
+            # What hinders the start is to be told, not what a mounted folder says when it is removed.
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
         threading.Thread(target=self._supervise, daemon=True).start()
         return self
 

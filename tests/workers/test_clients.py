@@ -14,7 +14,7 @@ from tests.kafka import worker_settings
 from workers import clients
 from workers.clients import connect, fenced, transactional_producer
 from workers.errors import BrokerUnreachable
-from workers.local.broker import free_port
+from workers.local.ports import free_port
 from workers.settings import KafkaSettings
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.data import ROOT
 from tests.workers.test_settings import ALL
-from workers.local.broker import free_port
+from workers.local.ports import free_port
 from workers.mistyped import unknown_names
 
 SECRET = "correct horse battery"

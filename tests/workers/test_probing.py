@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from workers.errors import BadSettings, BrokerRefused, BrokerUnreachable
 from workers.knocking import Knock, Shut, Silent
-from workers.local.broker import free_port
+from workers.local.ports import free_port
 from workers.probing import await_broker, try_brokers
 from workers.settings import KafkaSettings
 

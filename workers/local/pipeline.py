@@ -26,7 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from reflink.errors import ReflinkError
-from workers.local.broker import free_port
+from workers.local.ports import free_port
 
 Worker = Literal["parser", "linker", "fallback", "ledger"]
 WORKERS: Final[tuple[Worker, ...]] = ("parser", "linker", "fallback", "ledger")
