@@ -63,10 +63,11 @@ def save(folder: Path, kind: str, about: Mapping[str, Any], arrays: Mapping[str,
         text.flush()
         os.fsync(text.fileno())
     os.replace(partial, folder / MANIFEST)
-    _flush(folder)
+    flush(folder)
 
 
-def _flush(folder: Path) -> None:
+def flush(folder: Path) -> None:
+    """Has the disk take what was renamed or removed in the folder."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -11,7 +11,7 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
@@ -73,9 +73,15 @@ def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
 
 
 def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge | None = None) -> list[Link]:
-    """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found."""
+    """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found.
+
+    What the semantic step proposes is probably among the best by trigrams too: the search begins with it.
+    """
     texts = [_lexical_query(item.reference, policy) for item in opens]
-    hits = _search(catalog.trigrams, texts, policy.candidates, Stopwatch())
+    seeds = [tuple(candidate.cited for candidate in item.found.semantic) for item in opens]
+    # The published method has no use for a second candidate.
+    wanted = 1 if policy.profile == "paper" else policy.candidates
+    hits = _lexical_hits(texts, catalog, wanted, seeds)
     judge = judge or shipped()
     links = []
     for item, text, near in zip(opens, texts, hits, strict=True):
@@ -97,7 +103,7 @@ def propose(
     """What the two stages propose for each reference, semantic first, each once; ids of single works, not yet canonical."""
     semantic = _semantic_hits(references, catalog, encoder, policy, Stopwatch())
     texts = [_lexical_query(reference, policy) for reference in references]
-    lexical = _search(catalog.trigrams, texts, policy.candidates, Stopwatch())
+    lexical = _lexical_hits(texts, catalog, policy.candidates, [[id_ for id_, _ in near] for near in semantic])
     return [tuple(dict.fromkeys(id_ for id_, _ in [*a, *b])) for a, b in zip(semantic, lexical, strict=True)]
 
 
@@ -128,32 +134,29 @@ class Linker:
         return [next(rest) if isinstance(item, Open) else item for item in first]
 
 
-class _Index(Protocol):
-    def __len__(self) -> int: ...
-    def search(self, queries: Any, k: int) -> Iterable[list[tuple[str, float]]]: ...
+#: A search's hits: ids and scores of each query, best first.
+_Near = list[list[tuple[str, float]]]
 
 
-def _search(
-    index: _Index | None, texts: Sequence[str], k: int, watch: Stopwatch, encoder: Encodes | None = None
-) -> list[list[tuple[str, float]]]:
-    """The k best of each text, none for an empty one; one encoding and one search for all."""
-    rows = [row for row, text in enumerate(texts) if text]
-    hits: list[list[tuple[str, float]]] = [[] for _ in texts]
-    if index is None or not len(index) or not rows:
-        return hits
-    asked = [texts[row] for row in rows]
-    watch.lap("text")
-    queries = asked if encoder is None else encoder.encode(asked)
-    watch.lap("model")
-    for row, found in zip(rows, index.search(queries, k), strict=True):
-        hits[row] = found
-    watch.lap("search")
+def _lexical_hits(texts: Sequence[str], catalog: Catalog, k: int, seeds: Sequence[Sequence[str]]) -> _Near:
+    """The k best of each text, none for an empty one; one search for all. ``seeds``: ids that are probably good."""
+    rows, hits = _asked(texts)
+    if catalog.trigrams is not None and rows:
+        found = catalog.trigrams.search([texts[row] for row in rows], k, seeds=[seeds[row] for row in rows])
+        for row, near in zip(rows, found, strict=True):
+            hits[row] = near
     return hits
+
+
+def _asked(texts: Sequence[str]) -> tuple[list[int], _Near]:
+    """Which texts are not empty, and room for the hits of all."""
+    return [row for row, text in enumerate(texts) if text], [[] for _ in texts]
 
 
 def _semantic_hits(
     references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy, watch: Stopwatch
-) -> list[list[tuple[str, float]]]:
+) -> _Near:
+    """The best of each text, none for an empty one; one encoding and one search for all."""
     if encoder is None:
         return [[] for _ in references]
     # In production a venue and names without a title bring works of the same authors, never the one: left to the trigrams.
@@ -164,7 +167,16 @@ def _semantic_hits(
         else ""
         for reference in references
     ]
-    return _search(catalog.vectors, texts, policy.candidates, watch, encoder)
+    rows, hits = _asked(texts)
+    if catalog.vectors is None or not len(catalog.vectors) or not rows:
+        return hits
+    watch.lap("text")
+    queries = encoder.encode([texts[row] for row in rows])
+    watch.lap("model")
+    for row, near in zip(rows, catalog.vectors.search(queries, policy.candidates), strict=True):
+        hits[row] = near
+    watch.lap("search")
+    return hits
 
 
 def _lexical_query(reference: Reference, policy: Policy) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         """Opens the catalog and reads its topic to the end. Raises SnapshotError."""
         empty = Catalog.empty(lexical_mode=self.settings.lexical_mode)
         self.catalog = open_catalog(self.settings, vectors=False, trigrams=True, empty=empty)
+        if self.catalog.trigrams is not None:
+            self.catalog.trigrams.threads = self.settings.search_threads or len(os.sched_getaffinity(0))
         self.follower = CatalogFollower(self.settings, self.catalog, None)
         shipped()  # a verdict that does not fit this code is no reference's fault: fail now
         self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)

@@ -265,6 +265,9 @@ class FallbackSettings(CatalogSettings):
         description="Profile `production`: least probability of a link. The profile is the linker's.",
     )
     lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
+    search_threads: int | None = Field(
+        None, gt=0, description="Threads that share the references of a batch. Unset: one for each core."
+    )
 
 
 class LedgerSettings(CatalogSettings):

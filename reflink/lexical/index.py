@@ -2,126 +2,199 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
 
-from reflink import flatfiles
 from reflink.errors import SnapshotError
 from reflink.hits import Hits
-from reflink.lexical import kernels
-from reflink.lexical.segments import ARRAYS, Segment
+from reflink.idtable import ABSENT
+from reflink.lexical import storage
+from reflink.lexical.growth import Growth
+from reflink.lexical.layout import Codes, Floats, Ints
+from reflink.lexical.parts import QUERIES, Part
+from reflink.lexical.segments import Segment
 from reflink.lexical.trigrams import trigram_sets
 from reflink.text import MODES, Mode
 
 KIND: Final = "reflink lexical index"
 
+#: Ids and their scores, best first, of one query.
+Ranked = list[tuple[float, str]]
+
 
 class LexicalIndex:
-    """Texts by id, searched by s = 2JC/(J+C) over their character trigrams (paper section 3.4.2); exact, no threshold.
+    """Texts by id, searched by s = 2JC/(J+C) over their character trigrams (paper section 3.4.2); exact.
 
     Texts are normalised by ``reflink.text`` with ``lexical=True``; ``mode`` says which representative texts they are and is
-    kept with the index. Additions and removals are seen by the next search. Searches may run in several threads at once,
-    changes need the index for themselves.
+    kept with the index. ``threads``: how many share the queries of a search.
 
-    Inside, each addition is an immutable segment; a segment at least half as large as the one before is merged with it, so
-    there are at most log2(n) of them and each text is moved log2(n) times. A removal marks the row dead until a merge drops it.
+    All methods may be called from any thread. A search sees the state of one moment: every change that had returned before it
+    began, and each change made meanwhile either whole or not at all. No search waits for a change or for a merge: an
+    addition is an immutable segment, and segments are merged in the background (``growth``).
     """
 
-    def __init__(self, mode: Mode = "Raw") -> None:
+    def __init__(self, mode: Mode = "Raw", *, threads: int = 1) -> None:
         if mode not in MODES:
             raise ValueError(f"unknown mode {mode!r}: expected one of {', '.join(MODES)}")
+        if threads < 1:
+            raise ValueError(f"threads is {threads}: at least 1 is needed")
         self.mode: Final = mode
-        self._segments: list[Segment] = []
+        self.threads = threads
+        self._growth = Growth(mode)
 
     def __len__(self) -> int:
-        return sum(segment.count for segment in self._segments)
+        return sum(part.count for part in self._growth.parts)
 
     def __contains__(self, id_: object) -> bool:
-        return isinstance(id_, str) and any(segment.alive_ids([id_])[0] for segment in self._segments)
+        return isinstance(id_, str) and any(part.holds([id_])[0] != ABSENT for part in self._growth.parts)
 
     def add(self, ids: Sequence[str], texts: Sequence[str]) -> None:
-        """Adds texts; the text of a known id is replaced, the last of one id in ``ids`` counts.
+        """Adds texts; the text of a known id is replaced, the last of one id in ``ids`` counts. An empty text is never a hit.
 
-        Raises ValueError, and changes nothing, when the lengths differ, an id is empty or a text is not normalised.
+        Raises ValueError, and changes nothing, when the lengths differ, an id is empty or a text is not normalised; OSError
+        when the index lives in a folder and a merge before could not be written there.
         """
         if len(ids) != len(texts):
             raise ValueError(f"{len(ids)} ids for {len(texts)} texts")
         if not all(ids):
             raise ValueError("an id is empty")
         newest = dict(zip(ids, texts, strict=True))
-        if not newest:
-            return
-        segment = Segment.build(list(newest), list(newest.values()))
-        self.remove(ids)
-        self._segments.append(segment)
-        while len(self._segments) > 1 and 2 * self._segments[-1].count >= self._segments[-2].count:
-            last = self._segments.pop()
-            self._segments[-1] = self._segments[-1].merge(last)
+        if newest:
+            self._growth.add(list(newest), Segment.build(list(newest), list(newest.values())))
 
     def remove(self, ids: Sequence[str]) -> None:
         """Removes the texts of these ids; unknown ids are passed over."""
-        for segment in self._segments:
-            segment.remove(ids)
-        self._segments = [
-            segment if 2 * segment.count >= len(segment.ids) else segment.compact()
-            for segment in self._segments
-            if segment.count
-        ]
+        self._growth.remove(ids)
 
-    def search(self, texts: Sequence[str], k: int) -> Hits:
+    def search(
+        self, texts: Sequence[str], k: int, floor: float | None = None, seeds: Sequence[Sequence[str]] | None = None
+    ) -> Hits:
         """The ``k`` most similar texts of each of n normalised ones: Hits [n, k], scores s in (0, 1], float64.
 
+        ``floor``: only scores of this or more are wanted, which makes it faster. ``seeds``: ids for each text that are
+        probably good, another search's hits for example; they make it faster and change no answer, and may be unknown.
         A text without a trigram in common with the query is no hit; a query under 3 characters has none. Equal scores are
-        equal ratios of integers, resolved by the smallest id.
-        Raises ValueError when ``k`` is below 1 or a text is not normalised.
+        equal ratios of integers, resolved by the smallest id. Raises ValueError when ``k`` is below 1, a text is not
+        normalised, ``floor`` is NaN or there are not as many ``seeds`` as texts.
         """
         if k < 1:
             raise ValueError(f"k is {k}: at least 1 is needed")
+        if floor is not None and floor != floor:
+            raise ValueError("floor is NaN: a score or None is needed")
+        if seeds is not None and len(seeds) != len(texts):
+            raise ValueError(f"{len(seeds)} lists of seeds for {len(texts)} texts")
         codes, offsets = trigram_sets(texts)
-        found = [
-            (segment, *kernels.search(codes, offsets, segment.starts, segment.postings, segment.sizes, segment.alive,
-                                      min(k, segment.count)))
-            for segment in self._segments
-        ]  # fmt: skip
+        parts = self._growth.parts
+        least = np.full(len(texts), 0.0 if floor is None else max(0.0, floor))
 
-        def best() -> Iterator[tuple[list[str], list[float]]]:
-            for query in range(len(texts)):
-                candidates: list[tuple[float, str]] = []
-                for segment, rows, scores, sizes in found:
-                    size = sizes[query]
-                    ids = segment.ids.decode(rows[query, :size].tolist())
-                    candidates += zip((-scores[query, :size]).tolist(), ids, strict=True)
-                candidates.sort()
-                yield [id_ for _, id_ in candidates[:k]], [-score for score, _ in candidates[:k]]
+        def share(first: int) -> list[Ranked]:
+            end = min(len(texts), first + size)
+            own = codes[offsets[first] : offsets[end]], offsets[first : end + 1] - offsets[first]
+            return _search(parts, *own, k, least[first:end].copy(), None if seeds is None else seeds[first:end])
 
-        return Hits.collect(best(), len(texts), k, np.float64)
+        size = max(1, min(QUERIES, -(-len(texts) // self.threads)))
+        firsts = range(0, len(texts), size)
+        done = list(self._pool.map(share, firsts) if self.threads > 1 and len(firsts) > 1 else map(share, firsts))
+        ranked = ([id_ for _, id_ in one] for each in done for one in each)
+        scores = ([-score for score, _ in one] for each in done for one in each)
+        return Hits.collect(zip(ranked, scores, strict=True), len(texts), k, np.float64)
+
+    @cached_property
+    def _pool(self) -> Executor:
+        return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="lexical")
+
+    def settle(self) -> None:
+        """Returns when no merge is under way or due."""
+        self._growth.settle()
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of each array, all segments together; those of a saved index are mapped, processes share them."""
+        sizes: dict[str, int] = {}
+        for part in self._growth.parts:
+            for name, array in part.segment.arrays().items():
+                sizes[name] = sizes.get(name, 0) + array.nbytes
+        return sizes
 
     def save(self, folder: str | Path) -> None:
-        """Writes the index into ``folder`` (made if absent), all in one segment; an index already there is replaced."""
-        self._segments = [self._merged()]
-        about = {"mode": self.mode, "texts": len(self)}
-        flatfiles.save(Path(folder), KIND, about, self._segments[0].arrays())
+        """Writes the index into ``folder`` (made if absent), all in one segment; an index already there is replaced.
 
-    def _merged(self) -> Segment:
-        merged = Segment.build([], [])
-        for segment in reversed(self._segments):
-            merged = merged.merge(segment) if merged.count else segment.compact()
-        return merged
+        What is written is the state of the moment it is called; changes and searches go on meanwhile.
+        """
+        whole = Part.of(Segment.build([], []))
+        for part in sorted(self._growth.parts, key=lambda part: part.count):
+            whole = part if part.count == len(part.segment) and not whole.count else whole.merge(part)
+        storage.save_segment(Path(folder), KIND, {"mode": self.mode, "texts": whole.count}, whole.segment)
 
     @classmethod
-    def open(cls, folder: str | Path, *, mode: Mode | None = None, verify: bool = False) -> Self:
+    def open(cls, folder: str | Path, *, mode: Mode | None = None, verify: bool = False, threads: int = 1) -> Self:
         """Opens a saved index by memory map: processes share its pages; what is added afterwards stays in memory.
 
         With ``verify`` every byte is compared with its checksum. Raises SnapshotError when the folder was made for another
         mode than ``mode``: UnusableSnapshot when it is damaged or unfinished.
         """
-        about, arrays = flatfiles.load(Path(folder), KIND, ARRAYS, verify=verify)
-        if about.get("mode") not in MODES or mode not in (None, about["mode"]):
-            raise SnapshotError(f"{folder}: made for mode {about.get('mode')!r}, not {mode or 'any known one'!r}")
-        index = cls(about["mode"])
-        segment = Segment.of_arrays(arrays, folder)
-        index._segments = [segment] if segment.count else []
+        about, segment = storage.open_segment(Path(folder), KIND, verify=verify)
+        _check_mode(folder, about.get("mode"), mode)
+        index = cls(about["mode"], threads=threads)
+        index._growth = Growth(about["mode"], [Part.of(segment)])
         return index
+
+    @classmethod
+    def living(cls, folder: str | Path, mode: Mode, *, verify: bool = False, threads: int = 1) -> Self:
+        """The index that lives in ``folder`` (made if absent): merged segments are written there, and mapped.
+
+        Killed at any moment it is there again as it was at the last ``flush``. One process at a time may have it. Raises
+        SnapshotError as ``open``.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        place = storage.Storage(folder)
+        found = place.read(verify=verify)
+        if found is not None:
+            _check_mode(folder, found[0], mode)
+        index = cls(mode, threads=threads)
+        index._growth = Growth(mode, found[1] if found else (), place)
+        return index
+
+    def flush(self) -> None:
+        """Returns when a living index has on disk what it holds now. Raises OSError when the disk does not take it."""
+        self._growth.flush()
+
+
+def _check_mode(folder: str | Path, found: object, wanted: Mode | None) -> None:
+    if found not in MODES or wanted not in (None, found):
+        raise SnapshotError(f"{folder}: made for mode {found!r}, not {wanted or 'any known one'!r}")
+
+
+def _search(
+    parts: Sequence[Part], codes: Codes, offsets: Ints, k: int, least: Floats, seeds: Sequence[Sequence[str]] | None
+) -> list[Ranked]:
+    """The best of some queries in all parts: negative scores and ids, best first. ``least`` rises on the way."""
+    best: list[Ranked] = [[] for _ in range(len(offsets) - 1)]
+    living = [[part.holds(each) for each in seeds] if seeds is not None else None for part in parts]
+
+    def seeded(at: int) -> int:
+        rows = living[at]
+        return sum(int((each != ABSENT).sum()) for each in rows) if rows is not None else 0
+
+    # First where the seeds are, and the many texts: their k-th best is what the others have to beat.
+    for at in sorted(range(len(parts)), key=lambda at: (-seeded(at), -parts[at].count)):
+        rows = living[at]
+        kept = [each[each != ABSENT] for each in rows] if rows is not None else [np.empty(0, np.int64)] * len(best)
+        seed_offsets = np.zeros(len(best) + 1, np.int64)
+        np.cumsum([len(each) for each in kept], out=seed_offsets[1:])
+        ids, scores, found = parts[at].search(
+            codes, offsets, k, least, np.concatenate([np.empty(0, np.int64), *kept]), seed_offsets
+        )
+        for query, one in enumerate(best):
+            one += zip((-scores[query, : found[query]]).tolist(), ids[query], strict=True)
+            one.sort()
+            del one[k:]
+            if len(one) == k:
+                least[query] = -one[-1][0]
+    return best

@@ -1,100 +1,132 @@
-"""One immutable part of a lexical index: its ids, its posting lists, and which of its rows are still alive."""
+"""One immutable part of a lexical index: its ids and its layout. What is alive in it is told beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Self
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
 from reflink.errors import UnusableSnapshot
-from reflink.idtable import IdTable, frozen
-from reflink.lexical import kernels
-from reflink.lexical.trigrams import TRIGRAMS, letters
+from reflink.idtable import ABSENT, IdTable, frozen
+from reflink.lexical import layout
+from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, Codes, Ints, Layout, Mask, Ranks
+from reflink.lexical.trigrams import TRIGRAMS, trigram_sets
 
 #: The arrays of a segment in a folder: dtype and number of dimensions.
 ARRAYS: Final[dict[str, tuple[Any, int]]] = {
     "ids": (np.uint8, 1),
     "id_offsets": (np.int64, 1),
+    "ranks": (np.uint32, 1),
     "sizes": (np.uint16, 1),
-    "starts": (np.int64, 1),
-    "postings": (np.uint32, 1),
+    "offsets": (np.int64, 1),
+    "codes": (np.uint16, 1),
+    "frequencies": (np.uint32, 1),
+    "bitmap_of": (np.int32, 1),
+    "shares": (np.float32, 1),
+    "bits": (np.uint64, 1),
+    "starts": (np.uint32, 1),
+    "postings": (np.uint16, 1),
 }
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Segment:
-    """Rows are in ascending order of their ids. All arrays but ``alive`` (bool [n]) are read-only; see kernels for the rest."""
+    """Texts of ``ids``, in the rows of ``layout``; ``ranks`` uint32 [n]: which id each row is of."""
 
     ids: IdTable
-    sizes: kernels.Sizes
-    starts: kernels.Rows
-    postings: kernels.Postings
-    alive: kernels.Mask
-    count: int
+    layout: Layout
+    ranks: Ranks
+
+    def __len__(self) -> int:
+        return len(self.ranks)
 
     @classmethod
     def build(cls, ids: Sequence[str], texts: Sequence[str]) -> Self:
         """From distinct ids and their normalised texts. Raises ValueError when a text is not normalised."""
         table, order = IdTable.build(ids)
-        sizes, starts, postings = kernels.build(*letters([texts[at] for at in order.tolist()]), TRIGRAMS)
-        return cls._of(table, sizes, starts, postings)
+        return cls(table, *layout.build(*trigram_sets([texts[at] for at in order.tolist()])))
 
-    @classmethod
-    def _of(cls, ids: IdTable, sizes: Any, starts: Any, postings: Any) -> Self:
-        return cls(ids, frozen(sizes), frozen(starts), frozen(postings), np.ones(len(ids), np.bool_), len(ids))
+    @cached_property
+    def rows(self) -> Ranks:
+        """The row of each id: uint32 [n]."""
+        rows = np.empty(len(self), np.uint32)
+        rows[self.ranks] = np.arange(len(self), dtype=np.uint32)
+        return frozen(rows)
 
-    def merge(self, other: Segment) -> Segment:
-        """The living rows of both; no id is alive in both."""
-        merged = self.ids.merge(self.alive, other.ids, other.alive)
-        sizes = np.empty(len(merged.table), np.uint16)
-        for part, rows in ((self, merged.first), (other, merged.second)):
-            sizes[rows[part.alive]] = part.sizes[part.alive]
-        starts, postings = kernels.merge(
-            self.starts, self.postings, merged.first, other.starts, other.postings, merged.second,
-            int(sizes.sum(dtype=np.int64)),
-        )  # fmt: skip
-        return self._of(merged.table, sizes, starts, postings)
+    def find(self, ids: Sequence[str]) -> Ints:
+        """The row of each id, ABSENT where there is none."""
+        found = self.ids.find(ids)
+        here = found != ABSENT
+        found[here] = self.rows[found[here]]
+        return found
 
-    def compact(self) -> Segment:
-        """The same without its dead rows."""
-        return self if self.count == len(self.ids) else self.merge(Segment.build([], []))
-
-    def remove(self, ids: Sequence[str]) -> None:
-        """Marks the rows of these ids dead; ids that are not here are passed over."""
-        rows = self.ids.find(ids)
-        self.alive[rows[rows >= 0]] = False
-        self.count = int(np.count_nonzero(self.alive))
-
-    def alive_ids(self, ids: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Which of the ids live here: bool [n]."""
-        rows = self.ids.find(ids)
-        here = rows >= 0
-        here[here] = self.alive[rows[here]]
-        return here
+    def merge(self, alive: Mask, other: Segment, other_alive: Mask) -> Segment:
+        """One segment of the living rows of both; no id lives in both."""
+        merged = self.ids.merge(frozen(alive[self.rows]), other.ids, frozen(other_alive[other.rows]))
+        sizes = np.empty(len(merged.table), np.int64)
+        for part, new in ((self, merged.first), (other, merged.second)):
+            kept = new != ABSENT
+            sizes[new[kept]] = part.layout.sizes[part.rows[kept]]
+        offsets = np.zeros(len(sizes) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        codes = np.empty(offsets[-1], np.uint16)
+        for part, new in ((self, merged.first), (other, merged.second)):
+            _move(part.layout.codes, part.layout.offsets, part.rows, new, codes, offsets)
+        return Segment(merged.table, *layout.build(frozen(codes), frozen(offsets)))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What to save; the segment must be compact."""
-        values = (self.ids.blob, self.ids.offsets, self.sizes, self.starts, self.postings)
+        """What to save."""
+        values = (self.ids.blob, self.ids.offsets, self.ranks, *self.layout)
         return dict(zip(ARRAYS, values, strict=True))
 
     @classmethod
-    def of_arrays(cls, arrays: dict[str, npt.NDArray[Any]], where: object) -> Self:
+    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], where: object) -> Self:
         """From saved arrays. Raises UnusableSnapshot when they do not fit together."""
-        blob, offsets, sizes, starts, postings = (arrays[name] for name in ARRAYS)
-        fit = (
-            len(offsets) == len(sizes) + 1
-            and offsets[0] == 0
-            and offsets[-1] == len(blob)
-            and len(starts) == TRIGRAMS + 1
-            and starts[0] == 0
-            and starts[-1] == len(postings)
-            and bool((starts[1:] >= starts[:-1]).all())
-            and bool((offsets[1:] > offsets[:-1]).all())
-            and int(sizes.sum(dtype=np.int64)) == len(postings)
-        )
-        if not fit:
+        blob, id_offsets, ranks, *rest = (frozen(arrays[name]) for name in ARRAYS)
+        segment = cls(IdTable(blob, id_offsets), Layout(*rest), ranks)
+        if not segment._fits():
             raise UnusableSnapshot(f"{where}: its arrays do not fit together; copy or save it anew")
-        return cls._of(IdTable(frozen(blob), frozen(offsets)), sizes, starts, postings)
+        return segment
+
+    def _fits(self) -> bool:
+        # The kernels do not check their indexes: what they follow must be inside, whatever the file says. The values of
+        # ``codes`` and ``postings`` are not read here, that would be the whole file: the kernels bear any.
+        own, rows = self.layout, len(self)
+        lists, blocks = -(-rows // LIST_BLOCK), -(-rows // BLOCK)
+        bitmaps = len(own.shares)
+        return (
+            len(self.ids.offsets) == rows + 1
+            and _ascend(self.ids.offsets, len(self.ids.blob))
+            and bool((self.ids.offsets[1:] > self.ids.offsets[:-1]).all())
+            and len(own.sizes) == rows
+            and len(own.offsets) == rows + 1
+            and _ascend(own.offsets, len(own.codes))
+            and np.array_equal(np.diff(own.offsets), own.sizes)
+            and bool((own.sizes[1:] >= own.sizes[:-1]).all())
+            and len(own.frequencies) == len(own.bitmap_of) == TRIGRAMS
+            and len(own.bits) == (blocks * (bitmaps + 1) * WORDS if bitmaps else 0)
+            and bool(((own.bitmap_of >= -1) & (own.bitmap_of < bitmaps)).all())
+            and len(own.starts) == TRIGRAMS * lists + 1
+            and _ascend(own.starts, len(own.postings))
+            and (rows == 0 or int(self.ranks.max()) < rows)
+        )
+
+
+def _ascend(offsets: npt.NDArray[Any], end: int) -> bool:
+    return offsets[0] == 0 and offsets[-1] == end and bool((offsets[1:] >= offsets[:-1]).all())
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _move(codes: Codes, offsets: Ints, rows: Ranks, new: Ints, new_codes: Codes, new_offsets: Ints) -> None:
+    """Copies the trigrams of each id that is kept to its new place."""
+    for rank in range(len(new)):
+        if new[rank] >= 0:
+            begin, end = offsets[rows[rank]], offsets[rows[rank] + 1]
+            first = new_offsets[new[rank]]
+            for at in range(end - begin):
+                new_codes[first + at] = codes[begin + at]

@@ -18,6 +18,7 @@ from reflink.catalog import snapshot
 from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from reflink.errors import BadRecord
+from reflink.lexical.storage import LAYOUT
 from schemas import CatalogEvent
 from workers.clients import plain_consumer
 from workers.loading import load, load_and_bind
@@ -36,9 +37,9 @@ def is_small(works: Path) -> bool:
 def folder_of(works: Path, cache: Path, linker: LinkerSettings, fallback: FallbackSettings) -> Path:
     """Where the catalog of a file of works is kept. What would make it another one is in its name.
 
-    That is the file's content, the model, how it computes, the modes and the format.
+    That is the file's content, the model, how it computes, the modes and the formats.
     """
-    how = (linker.model, linker.device, linker.precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT)
+    how = (linker.model, linker.device, linker.precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT, LAYOUT)
     with works.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(repr(how).encode())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reflink import flatfiles
@@ -15,8 +15,10 @@ from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.lexical import LexicalIndex
 from reflink.lexical.index import KIND
 from reflink.lexical.segments import ARRAYS
+from reflink.lexical.storage import LAYOUT
 from reflink.text import normalise, work_text
 from tests.data import shared_data
+from tests.reflink.lexical.plain import brute
 from tests.reflink.lexical.test_trigrams import defined
 
 ids = st.sampled_from([f"doi:10.{n}" for n in range(12)] + ["pmid:1", "é", "z\U0001f600"])
@@ -24,27 +26,31 @@ short = st.text(alphabet="ab ", max_size=9)
 batch = st.lists(st.tuples(ids, short), max_size=8)
 
 
-def brute(texts: dict[str, str], query: str, k: int) -> list[tuple[str, float]]:
-    """Every text scored by the published formula in exact arithmetic."""
-    scored = sorted((-defined(query, text), id_) for id_, text in texts.items())
-    return [(id_, float(-score)) for score, id_ in scored if score][:k]
-
-
-def check(index: LexicalIndex, texts: dict[str, str], queries: Sequence[str], k: int) -> None:
-    hits = index.search(queries, k)
+def check(index: LexicalIndex, texts: dict[str, str], queries: Sequence[str], k: int, floor: float | None = None) -> None:
+    hits = index.search(queries, k, floor)
     assert hits.ids.shape == hits.scores.shape == (len(queries), k)
     assert hits.scores.dtype == np.float64
-    assert list(hits) == [brute(texts, query, k) for query in queries]
+    assert list(hits) == [brute(texts, query, k, floor or 0.0) for query in queries]
     assert len(index) == len(texts)
+    # Seeds change no answer, whether they are good, bad or unknown.
+    good = [[id_ for id_, _ in near] for near in hits]
+    for seeds in (good, [sorted(texts)] * len(queries), [["unknown", "é"]] * len(queries)):
+        assert list(index.search(queries, k, floor, seeds)) == list(hits)
 
 
 operations = st.lists(st.tuples(st.sampled_from(["add", "remove", "save"]), batch), max_size=8)
+floors = st.one_of(st.none(), st.sampled_from([0.2, 0.4, 0.5, 1.0]))
 
 
-@settings(max_examples=60, deadline=None)
-@given(operations, st.lists(short, max_size=4), st.integers(1, 15))
+@pytest.mark.usefixtures("laid_out")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(operations, st.lists(short, max_size=4), st.integers(1, 15), floors)
 def test_whatever_happens_the_answer_is_that_of_brute_force(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[tuple[str, str]]]], queries: list[str], k: int
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[str, list[tuple[str, str]]]],
+    queries: list[str],
+    k: int,
+    floor: float | None,
 ) -> None:
     index, texts = LexicalIndex("T"), dict[str, str]()
     for what, pairs in steps:
@@ -60,11 +66,13 @@ def test_whatever_happens_the_answer_is_that_of_brute_force(
             index.save(folder)
             index.save(folder)
             index = LexicalIndex.open(folder, mode="T")
-        check(index, texts, queries, k)
+        check(index, texts, queries, k, floor)
     for id_ in {id_ for _, pairs in steps for id_, _ in pairs}:
         assert (id_ in index) == (id_ in texts)
 
 
+@pytest.mark.usefixtures("laid_out")
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.permutations(["pmid:3", "pmid:1", "doi:10.1", "pmid:2"]), st.integers(1, 4))
 def test_ties_go_to_the_smallest_id_whatever_the_order_of_arrival(order: list[str], k: int) -> None:
     index = LexicalIndex()
@@ -108,19 +116,25 @@ def test_wrong_arguments_are_refused() -> None:
         LexicalIndex().search(["abc"], 0)
     with pytest.raises(ValueError, match="not normalised"):
         LexicalIndex().search(["ABC"], 1)
+    with pytest.raises(ValueError, match="floor is NaN"):
+        LexicalIndex().search(["abc"], 1, float("nan"))
+    with pytest.raises(ValueError, match="1 lists of seeds for 2 texts"):
+        LexicalIndex().search(["abc", "abd"], 1, seeds=[["a"]])
     with pytest.raises(ValueError, match="unknown mode"):
         LexicalIndex("X")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="threads is 0"):
+        LexicalIndex(threads=0)
 
 
 def test_segments_stay_few() -> None:
     index = LexicalIndex()
     for number in range(300):
         index.add([str(number)], ["abc"])
-    sizes = [segment.count for segment in index._segments]
+    sizes = [part.count for part in index._growth.parts]
     assert sum(sizes) == 300
     assert all(2 * small < large for large, small in itertools.pairwise(sizes))
     index.remove([str(number) for number in range(290)])
-    assert sum(len(segment.ids) for segment in index._segments) < 30
+    assert sum(len(part.segment) for part in index._growth.parts) < 30
 
 
 def test_a_folder_of_another_mode_or_damaged_is_refused(tmp_path: Path) -> None:
@@ -138,8 +152,12 @@ def test_a_folder_of_another_mode_or_damaged_is_refused(tmp_path: Path) -> None:
         LexicalIndex.open(tmp_path, verify=True)
     with pytest.raises(SnapshotError, match="do not fit together"):
         LexicalIndex.open(tmp_path)
-    flatfiles.save(tmp_path, KIND, {}, flatfiles.load(tmp_path, KIND, ARRAYS)[1])
+    index.save(tmp_path)
+    flatfiles.save(tmp_path, KIND, {"layout": LAYOUT}, flatfiles.load(tmp_path, KIND, ARRAYS)[1])
     with pytest.raises(SnapshotError, match="mode None"):
+        LexicalIndex.open(tmp_path)
+    flatfiles.save(tmp_path, KIND, {"mode": "T"}, {})
+    with pytest.raises(SnapshotError, match="another version of reflink: build the catalog anew"):
         LexicalIndex.open(tmp_path)
 
 
@@ -163,6 +181,7 @@ def test_saving_over_the_folder_it_was_opened_from(tmp_path: Path) -> None:
     check(LexicalIndex.open(tmp_path), {"b": "water"}, ["soil water"], 2)
 
 
+@pytest.mark.usefixtures("laid_out")
 def test_a_megabyte_of_text() -> None:
     rng = np.random.default_rng(1)
     long = "".join(rng.choice(list(string.ascii_lowercase + " "), 1_000_000))

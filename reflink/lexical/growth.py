@@ -1,0 +1,151 @@
+"""How an index grows: each addition is a segment, a removal kills rows, and segments are merged so that they stay few.
+
+A segment is merged with the one before it when it has at least half as many living texts: so there are at most log2(n) of
+them, and each text is moved log2(n) times. Small merges are done at once, others in a thread of their own; what dies in
+the meantime is dead in what comes out. Everything changes in one step, by putting another tuple of parts in place.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from reflink.lexical.parts import Part
+from reflink.lexical.segments import Segment
+from reflink.lexical.storage import Storage
+from reflink.text import Mode
+
+#: Texts of two segments that are merged at once: some milliseconds.
+AT_ONCE: Final = 4096
+
+
+class Growth:
+    """The parts of an index, the old and large ones first. Changes wait for one another, not for merges.
+
+    With a ``storage`` merged segments are written there and mapped; what it names changes with ``flush`` only.
+    """
+
+    def __init__(self, mode: Mode, parts: Iterable[Part] = (), storage: Storage | None = None) -> None:
+        self._mode = mode
+        self._storage = storage
+        #: What searches see.
+        self.parts: tuple[Part, ...] = tuple(part for part in parts if part.count)
+        self._lock = threading.Lock()
+        self._merging: tuple[Segment, ...] = ()
+        self._thread: threading.Thread | None = None
+        self._failure: OSError | None = None
+
+    def add(self, ids: Sequence[str], segment: Segment) -> None:
+        """Adds a segment of these ids; what there was of them dies. Raises OSError of a merge that failed before."""
+        with self._lock:
+            self._raise_failure()
+            self.parts = (*_without(self.parts, ids), Part.of(segment))
+            self._tidy()
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Kills the rows of these ids. Raises OSError of a merge that failed before."""
+        with self._lock:
+            self._raise_failure()
+            self.parts = _without(self.parts, ids)
+            self._tidy()
+
+    def settle(self) -> None:
+        """Returns when no merge is under way or due."""
+        while (thread := self._thread) is not None:
+            thread.join()
+
+    def flush(self) -> None:
+        """Writes what is in memory only, and the dead rows. Raises OSError."""
+        if self._storage is None:
+            return
+        while True:
+            self.settle()
+            with self._lock:
+                if self._thread is None:
+                    self._publish(self._storage)
+                    return
+
+    def _publish(self, storage: Storage) -> None:
+        self._raise_failure()
+        parts = [part for part in self.parts if storage.holds(part.segment)]
+        new = [part for part in self.parts if not storage.holds(part.segment)]
+        if new:
+            whole = new[0]
+            for part in new[1:]:
+                whole = whole.merge(part)
+            parts.append(Part.of(storage.write(whole.compact().segment)))
+        storage.publish(self._mode, parts)
+        self.parts = tuple(parts)
+        self._tidy()
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _tidy(self) -> None:
+        while due := self._due(AT_ONCE):
+            self._replace(due, Part.of(_merged(due)))
+        if self._thread is None and self._due():
+            self._thread = threading.Thread(target=self._merge_all, name="merge", daemon=True)
+            self._thread.start()
+
+    def _due(self, most: int | None = None) -> tuple[Part, ...]:
+        """What is to be merged next, with at most so many living texts: two neighbours, or one that is mostly dead."""
+        for at in range(len(self.parts) - 1, -1, -1):
+            part = self.parts[at]
+            before = self.parts[at - 1] if at else None
+            due: tuple[Part, ...] = ()
+            if before is not None and 2 * part.count >= before.count:
+                due = (before, part)
+            elif 2 * part.count < len(part.segment):
+                due = (part,)
+            few = most is None or sum(each.count for each in due) <= most
+            if due and few and not any(each.segment in self._merging for each in due):
+                return due
+        return ()
+
+    def _merge_all(self) -> None:
+        while True:
+            with self._lock:
+                due = () if self._failure else self._due()
+                self._merging = tuple(part.segment for part in due)
+                if not due:
+                    self._thread = None
+                    return
+            try:
+                segment = _merged(due)
+                if self._storage is not None:
+                    segment = self._storage.write(segment)
+                with self._lock:
+                    self._merging = ()
+                    self._replace(due, Part.of(segment))
+            except OSError as error:
+                with self._lock:
+                    self._merging, self._failure = (), error
+
+    def _replace(self, old: tuple[Part, ...], new: Part) -> None:
+        """Puts ``new`` in the place of ``old``, without what has died since ``old`` was looked at."""
+        kept = []
+        for part in self.parts:
+            for each in old:
+                if part.segment is each.segment and part is not each:
+                    died = np.flatnonzero(each.alive & ~part.alive)
+                    new = new.without(part.segment.ids.decode(part.segment.ranks[died].tolist()))
+        for part in self.parts:
+            if part.segment is old[0].segment:
+                kept.append(new)
+            elif all(part.segment is not each.segment for each in old):
+                kept.append(part)
+        self.parts = tuple(part for part in kept if part.count)
+
+
+def _without(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:
+    return tuple(part for part in (part.without(ids) for part in parts) if part.count)
+
+
+def _merged(parts: tuple[Part, ...]) -> Segment:
+    return (parts[0].merge(parts[1]) if len(parts) > 1 else parts[0].compact()).segment

@@ -1,0 +1,56 @@
+"""Which of a query's trigrams are counted, and in what order. Compiled."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from reflink.lexical.layout import RARE, Codes, Floats, Ints, Layout
+from reflink.lexical.vectors import ROWS
+
+#: The rarest lists are counted that have together at most so many postings a row.
+LISTED: Final = 0.05
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def listed(layout: Layout, wanted: Codes) -> Ints:
+    """The rarest trigrams that have lists, as many as are worth counting."""
+    texts = len(layout.sizes)
+    lists, postings, number = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64), 0
+    for code in wanted:
+        postings[number] = layout.frequencies[code]
+        if postings[number] > 0 and postings[number] * RARE < texts:
+            lists[number] = code
+            number += 1
+    order = np.argsort(postings[:number])
+    taken, sum_ = 0, 0
+    while taken < number and sum_ + postings[order[taken]] <= LISTED * texts:
+        sum_ += postings[order[taken]]
+        taken += 1
+    return lists[order[:taken]]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def counted(layout: Layout, wanted: Codes, bitmaps: npt.NDArray[np.int32], chances: Floats) -> Any:
+    """Puts the numbers of the trigrams' bitmaps into ``bitmaps``, the rarest first, and behind them that of the empty one.
+
+    ``chances[p]``: the sum of the shares of the first 16p. Returns how many of the trigrams are in any text.
+    """
+    shares, some, number = np.empty(len(wanted), np.float32), np.empty(len(wanted), np.int32), 0
+    for code in wanted:
+        bitmap = layout.bitmap_of[code]
+        if bitmap >= 0:
+            some[number], shares[number] = bitmap, layout.shares[bitmap]
+            number += 1
+    chance = 0.0
+    for at, place in enumerate(np.argsort(shares[:number])):
+        bitmaps[at] = some[place]
+        chance += shares[place]
+        if (at + 1) % ROWS == 0:
+            chances[(at + 1) // ROWS] = chance
+    chances[-(-number // ROWS)] = chance
+    bitmaps[number : number + ROWS] = len(layout.shares)
+    return number
