@@ -68,7 +68,9 @@ class Part:
         if not len(own.shares):
             rows, scores, found = counting.search(own, self.segment.ranks, self.alive, codes, offsets, k, floors)
         else:
-            blocks = np.arange(-(-len(self.segment) // BLOCK))
+            # The best are mostly of the queries' size: first where they are, then outwards.
+            sizes = own.sizes[::BLOCK].astype(np.float64)
+            blocks = np.argsort(np.abs(sizes - np.median(np.diff(offsets))), kind="stable")
             rows, scores, found, _ = searching.search(
                 own, self.segment.ranks, self.alive, codes, offsets, k, floors, seeds, seed_offsets, blocks
             )

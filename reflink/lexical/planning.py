@@ -34,15 +34,26 @@ def listed(layout: Layout, wanted: Codes) -> Ints:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def counted(layout: Layout, wanted: Codes, bitmaps: npt.NDArray[np.int32], chances: Floats) -> Any:
+def known(layout: Layout, wanted: Codes) -> Any:
+    """How many of the trigrams are in any text."""
+    number = 0
+    for code in wanted:
+        number += layout.bitmap_of[code] >= 0
+    return number
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def counted(layout: Layout, wanted: Codes, lists: Ints, bitmaps: npt.NDArray[np.int32], chances: Floats) -> Any:
     """Puts the numbers of the trigrams' bitmaps into ``bitmaps``, the rarest first, and behind them that of the empty one.
 
-    ``chances[p]``: the sum of the shares of the first 16p. Returns how many of the trigrams are in any text.
+    Not those of ``lists``. ``chances[p]``: the sum of the shares of the first 16p. Returns how many bitmaps there are.
     """
     shares, some, number = np.empty(len(wanted), np.float32), np.empty(len(wanted), np.int32), 0
     for code in wanted:
-        bitmap = layout.bitmap_of[code]
-        if bitmap >= 0:
+        bitmap, other = layout.bitmap_of[code], True
+        for listed in lists:
+            other &= listed != code
+        if bitmap >= 0 and other:
             some[number], shares[number] = bitmap, layout.shares[bitmap]
             number += 1
     chance = 0.0

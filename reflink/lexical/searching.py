@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from reflink.lexical.bounds import needed, reachable
 from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, Codes, Floats, Ints, Layout, Mask, Ranks
-from reflink.lexical.planning import counted, listed
+from reflink.lexical.planning import counted, known, listed
 from reflink.lexical.vectors import ROWS, count_many_rows, count_rows
 from reflink.lexical.verifying import SET, Best, Set, mark, verify
 
@@ -25,6 +25,8 @@ from reflink.lexical.verifying import SET, Best, Set, mark, verify
 CROSSING: Final = 3
 #: ... until so many rows were: then it takes one more, and so on.
 PATIENCE: Final = 128
+#: Lists stand for the bitmaps of their trigrams where a row that was not verified has at most one in so many of them.
+WORTH: Final = 3
 #: Bitmaps are counted until the count asked for is so many standard deviations above what a row has by chance.
 CLEARANCE: Final = 6.0
 #: Counts of eight bits.
@@ -66,8 +68,8 @@ def search(
     bitmaps = np.empty((queries, longest + ROWS), np.int32)
     chances = np.zeros((queries, longest // ROWS + 2), np.float64)
     numbers = np.zeros(queries, np.int64)
-    # Of the trigrams whose lists were counted, a row that was not verified has at most so many; and the query so many others.
-    credits, elsewhere = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
+    # Of the trigrams that have no bitmap among them, a row that was not verified has at most so many.
+    credits = np.zeros(queries, np.int64)
     present, counts = np.zeros(SET, np.uint64), np.zeros(SET * 64, np.uint8)
     near = np.empty(LIST_BLOCK, np.int64)
     for query in range(queries):
@@ -79,16 +81,17 @@ def search(
         given = seeds[seed_offsets[query] : seed_offsets[query + 1]].copy()
         verify(layout, ranks, alive, given, len(given), a, present, rows[query], scores[query], best, query)
         lists = listed(layout, wanted)
-        numbers[query] = counted(layout, wanted, bitmaps[query], chances[query])
-        elsewhere[query] = numbers[query] - len(lists)
+        others = known(layout, wanted) - len(lists)
         credits[query] = _scan_lists(
-            layout, ranks, alive, lists, a, present, counts, near, rows[query], scores[query], best, query,
-            elsewhere[query],
+            layout, ranks, alive, lists, a, present, counts, near, rows[query], scores[query], best, query, others,
         )  # fmt: skip
+        if credits[query] * WORTH > len(lists):  # then their bitmaps tell more
+            lists, credits[query] = lists[:0], 0
+        numbers[query] = counted(layout, wanted, lists, bitmaps[query], chances[query])
         mark(wanted, present)
 
     _scan_bitmaps(
-        layout, ranks, alive, codes, query_offsets, bitmaps, chances, numbers, credits + elsewhere, present, rows, scores,
+        layout, ranks, alive, codes, query_offsets, bitmaps, chances, numbers, credits, present, rows, scores,
         best, blocks,
     )  # fmt: skip
     return rows, scores, best.found, best.verified
@@ -136,7 +139,7 @@ def _scan_lists(
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _scan_bitmaps(
     layout: Layout, ranks: Ranks, alive: Mask, codes: Codes,
-    query_offsets: Ints, bitmaps: npt.NDArray[np.int32], chances: Floats, numbers: Ints, limits: Ints,
+    query_offsets: Ints, bitmaps: npt.NDArray[np.int32], chances: Floats, numbers: Ints, credits: Ints,
     present: Set, rows: Ints, scores: Floats, best: Best, blocks: Ints,
 ) -> None:  # fmt: skip
     texts, queries, least = len(layout.sizes), len(numbers), best.least
@@ -160,15 +163,14 @@ def _scan_bitmaps(
                 continue
             if planned_size[query] != b_from or planned_least[query] != least[query]:
                 planned_size[query], planned_least[query] = b_from, least[query]
-                asked, number = needed(least[query], a, max(1, b_from)), numbers[query]
-                impossible = asked > limits[query]
+                asked, number = needed(least[query], a, max(1, b_from)) - credits[query], numbers[query]
                 for part in range(1, -(-number // ROWS)):
                     chance = chances[query, part] * b_from / mean
                     if asked - (number - part * ROWS) > chance + CLEARANCE * np.sqrt(chance) + 1:
                         asked -= number - part * ROWS
                         number = part * ROWS
                         break
-                planned_number[query], planned_count[query] = number, number + 1 if impossible else asked
+                planned_number[query], planned_count[query] = number, asked
             number, asked = planned_number[query], planned_count[query]
             if asked > number:
                 continue

@@ -1,0 +1,100 @@
+"""The fallback's work, in process: which share of real references reaches it, what one costs, and how many cores that asks for.
+
+    python -m benchmarks.fallback --snapshot DIR [--references 10000] [--profile production] [--json FILE]
+
+Real references, paper by paper in a random order, go through the semantic step; what it leaves open goes through the lexical
+step in batches, on one thread: trigrams searched (with the semantic candidates as seeds), then the verdict. Cores for 1,000
+references/s are share x seconds x 1,000. Reading and writing Kafka is not in it: the linker's own figures show what that costs
+(benchmarks/linker.py). The same references without their identifiers are the second line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.linker import real_references
+from benchmarks.machine import describe
+from reflink.catalog import Catalog
+from reflink.entities import Reference
+from reflink.evaluation.records import without_identifiers
+from reflink.linker import lexical_step, semantic_step
+from reflink.policy import Open, Policy
+from reflink.semantic import Encoder
+
+BATCH = 64
+
+
+def opens_of(references: Sequence[Reference], catalog: Catalog, encoder: Encoder, policy: Policy) -> list[Open]:
+    """What the semantic step leaves to the fallback."""
+    settled = []
+    for first in range(0, len(references), 512):
+        settled += semantic_step(references[first : first + 512], catalog, encoder, policy)
+    return [item for item in settled if isinstance(item, Open)]
+
+
+def measure(opens: Sequence[Open], catalog: Catalog, policy: Policy, rounds: int) -> tuple[float, float]:
+    """Seconds for one of them, and those of its search; medians of the rounds."""
+    index = catalog.trigrams
+    assert index is not None
+    search, spent = index.search, [0.0]
+
+    def timed(*arguments: Any, **named: Any) -> Any:
+        began = time.perf_counter()
+        hits = search(*arguments, **named)
+        spent[0] += time.perf_counter() - began
+        return hits
+
+    index.search = timed  # type: ignore[method-assign]
+    try:
+        lexical_step(opens[:BATCH], catalog, policy)  # compiles
+        whole, searched = [], []
+        for _ in range(rounds):
+            spent[0], began = 0.0, time.perf_counter()
+            for first in range(0, len(opens), BATCH):
+                lexical_step(opens[first : first + BATCH], catalog, policy)
+            whole.append((time.perf_counter() - began) / len(opens))
+            searched.append(spent[0] / len(opens))
+    finally:
+        index.search = search  # type: ignore[method-assign]
+    return statistics.median(whole), statistics.median(searched)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--snapshot", type=Path, required=True, help="a catalog with vectors and trigrams")
+    parser.add_argument("--references", type=int, default=10_000)
+    parser.add_argument("--profile", choices=("production", "paper"), default="production")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    arguments = parser.parse_args(argv)
+    catalog, encoder = Catalog.open(arguments.snapshot), Encoder()
+    assert catalog.trigrams is not None
+    catalog.trigrams.threads = 1
+    policy = Policy(profile=arguments.profile, lexical_mode=catalog.lexical_mode)
+    references = list(islice(real_references(1), arguments.references))
+    figures: dict[str, Any] = {"machine": describe(), "works": len(catalog), "profile": arguments.profile}
+    print(f"{len(catalog):,} works, {len(references):,} references, profile {arguments.profile}; {describe()}")
+    print(f"{'':<22} {'reach it':>9} {'us each':>9} {'of it search':>13} {'cores for 1,000 references/s':>30}")
+    for name, some in (
+        ("as they are", references),
+        ("without identifiers", [without_identifiers(each) for each in references]),
+    ):
+        opens = opens_of(some, catalog, encoder, policy)
+        share = len(opens) / len(some)
+        whole, search = measure(opens, catalog, policy, arguments.rounds)
+        figures[name] = {"share": share, "seconds": whole, "search_seconds": search, "cores": share * whole * 1000}
+        print(f"{name:<22} {share:>9.1%} {whole * 1e6:>9.0f} {search * 1e6:>13.0f} {share * whole * 1000:>30.2f}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The lexical engine measured: python -m benchmarks.lexical --help."""
