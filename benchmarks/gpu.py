@@ -1,12 +1,14 @@
 """Everything that runs on a GPU, checked against the CPU and timed, in one call.
 
-    python -m benchmarks.gpu [--works FILE] [--texts 20000] [--rows 5270000] [--part encoder|search|both] [--json FILE]
+    python -m benchmarks.gpu [--works FILE] [--texts 20000] [--rows 5270000] [--part encoder|search|both|lexical]
+                            [--json FILE]
 
 encoder: vectors of the GPU (fp16) against the CPU (fp32), that decisions at the threshold 0.7959 are the same but within the
 measured error of it, that a text's vector does not depend on its batch beyond the stated bound; texts/s by token budget and by
 texts a call, tokens and model apart, beside sentence-transformers in fp16. search: ``benchmarks.gpu_search``. both: from texts
 to Hits over that many works, by batch, beside the aim of 25,000 references/s, and the same with sentence-transformers' vectors.
-Without --part all three. Exit code 1 when a check failed, 3 without a GPU.
+lexical: ``benchmarks.gpu_lexical`` over that many works made from those of the file. Without --part all four. Exit code 1 when
+a check failed, 3 without a GPU.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import gpu_search
+from benchmarks import gpu_lexical, gpu_search
 from benchmarks.machine import describe
 from benchmarks.semantic.search import HITS, synthetic
 from reflink import flatfiles
@@ -44,7 +46,7 @@ BUDGETS = (4096, 16384, 65536, 262144)
 CALLS = (64, 512, 4096)
 BATCHES = (512, 1024, 2048, 4096, 8192)
 AIM = 25_000
-PARTS = ("encoder", "search", "both")
+PARTS = ("encoder", "search", "both", "lexical")
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 #: Whether all checks held, and the figures.
@@ -55,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--works", type=Path, default=Path("examples/works.jsonl"), help="whose texts are encoded")
     parser.add_argument("--texts", type=int, default=20_000, help="texts timed; fewer works are repeated")
-    parser.add_argument("--rows", type=int, default=5_270_000, help="works that are searched; synthetic vectors")
+    parser.add_argument("--rows", type=int, default=5_270_000, help="works that are searched; synthetic vectors, or made texts")
     parser.add_argument("--part", choices=PARTS, help="only this one")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures, after each part")
     arguments = parser.parse_args(argv)
@@ -72,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "encoder": lambda: encoder(many, "cuda"),
         "search": lambda: gpu_search.measure(arguments.rows, 384, "cuda"),
         "both": lambda: both(many, arguments.rows, "cuda"),
+        "lexical": lambda: gpu_lexical.measure(arguments.works, arguments.rows),
     }
     figures: dict[str, Any] = {"machine": describe(), "device": torch.cuda.get_device_name()}
     failed = []

@@ -24,7 +24,7 @@ ROOT: Final = Path(__file__).parent.parent
 LOCK: Final = ROOT / "requirements.lock"
 PAGE: Final = ROOT / "docs" / "dependencies.md"
 #: Not locked: they need a GPU's libraries.
-UNLOCKED: Final = frozenset({"cupy-cuda13x"})
+UNLOCKED: Final = frozenset({"cupy-cuda13x", "numba-cuda"})
 FAMILIES: Final = ("MIT", "BSD", "Apache", "MPL", "LGPL", "AGPL", "GPL", "PSF", "ISC", "OLDAP", "OpenLDAP")
 _TIMEOUT_S: Final = 180
 #: The first that says which versions were taken back without fetching them.

@@ -30,7 +30,7 @@ LIST_BLOCK: Final = 32_768
 #: A trigram in at least one text of so many has a bitmap of its own.
 FREQUENT: Final = 48
 #: Other trigrams share bitmaps that about so great a part of the texts is in.
-SHARED: Final = 0.05
+SHARED: Final = 0.06
 #: A trigram in less than one text of so many has lists.
 RARE: Final = 256
 #: Where there are fewer rows, there are lists of every trigram and no bitmaps.

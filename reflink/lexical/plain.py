@@ -23,7 +23,8 @@ def scores(overlaps: Ints, a: int, sizes: npt.NDArray[np.integer]) -> Floats:
     b = sizes.astype(np.int64)
     # Nothing is divided by 0: where a + b is 0 the overlap is, too.
     whole = np.maximum(1, a + b + np.minimum(a, b) - overlaps)
-    return 2 * overlaps / whole
+    values: Floats = 2 * overlaps / whole
+    return values
 
 
 def search(
