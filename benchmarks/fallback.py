@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -27,6 +26,7 @@ from reflink.evaluation.records import without_identifiers
 from reflink.linker import lexical_step, semantic_step
 from reflink.policy import Open, Policy
 from reflink.semantic import Encoder
+from reflink.stopwatch import Stopwatch
 
 BATCH = 64
 
@@ -41,28 +41,14 @@ def opens_of(references: Sequence[Reference], catalog: Catalog, encoder: Encoder
 
 def measure(opens: Sequence[Open], catalog: Catalog, policy: Policy, rounds: int) -> tuple[float, float]:
     """Seconds for one of them, and those of its search; medians of the rounds."""
-    index = catalog.trigrams
-    assert index is not None
-    search, spent = index.search, [0.0]
-
-    def timed(*arguments: Any, **named: Any) -> Any:
-        began = time.perf_counter()
-        hits = search(*arguments, **named)
-        spent[0] += time.perf_counter() - began
-        return hits
-
-    index.search = timed  # type: ignore[method-assign]
-    try:
-        lexical_step(opens[:BATCH], catalog, policy)  # compiles
-        whole, searched = [], []
-        for _ in range(rounds):
-            spent[0], began = 0.0, time.perf_counter()
-            for first in range(0, len(opens), BATCH):
-                lexical_step(opens[first : first + BATCH], catalog, policy)
-            whole.append((time.perf_counter() - began) / len(opens))
-            searched.append(spent[0] / len(opens))
-    finally:
-        index.search = search  # type: ignore[method-assign]
+    lexical_step(opens[:BATCH], catalog, policy)  # compiles
+    whole, searched = [], []
+    for _ in range(rounds):
+        watch = Stopwatch()
+        for first in range(0, len(opens), BATCH):
+            lexical_step(opens[first : first + BATCH], catalog, policy, watch=watch)
+        whole.append(sum(watch.seconds.values()) / len(opens))
+        searched.append(watch.seconds["search"] / len(opens))
     return statistics.median(whole), statistics.median(searched)
 
 

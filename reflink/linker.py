@@ -11,7 +11,7 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
@@ -34,15 +34,18 @@ def semantic_step(
     *,
     judge: Judge | None = None,
     watch: Stopwatch | None = None,
+    precise: Encodes | None = None,
 ) -> list[Link | Open]:
     """Settles what identifiers and the semantic index settle; the rest is open. One encoding, one search, in order.
+
+    ``precise``: an encoder that answers again where the best two of ``encoder``, a faster one, are closer than it can tell.
 
     What an identifier settles is not encoded, which costs far more than the verdict. Without an encoder or vectors there are
     no semantic candidates. ``watch`` is told how long ``text``, ``model``, ``search`` and ``verdict`` took.
     """
     judge, watch = judge or shipped(), watch or Stopwatch()
     if policy.profile == "paper":
-        hits = _semantic_hits(references, catalog, encoder, policy, watch)
+        hits = _semantic_hits(references, catalog, encoder, policy, watch, precise)
         links = [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
         watch.lap("verdict")
         return links
@@ -56,7 +59,7 @@ def semantic_step(
             waiting.append((len(settled), case, found))
         settled.append(link or Open.made({"reference": reference, "found": found}))
     watch.lap("verdict")
-    hits = _semantic_hits([case.reference for _, case, _ in waiting], catalog, encoder, policy, watch)
+    hits = _semantic_hits([case.reference for _, case, _ in waiting], catalog, encoder, policy, watch, precise)
     for (row, case, found), near in zip(waiting, hits, strict=True):
         if not near:
             continue
@@ -72,16 +75,22 @@ def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
     return tuple(sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)}))
 
 
-def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge | None = None) -> list[Link]:
+def lexical_step(
+    opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge | None = None, watch: Stopwatch | None = None
+) -> list[Link]:
     """Settles everything: links, or says why there is none. One search, in order. Without trigrams, judges what was found.
 
-    What the semantic step proposes is probably among the best by trigrams too: the search begins with it.
+    What the semantic step proposes is probably among the best by trigrams too: the search begins with it. ``watch`` is told
+    how long ``text``, ``search`` and ``verdict`` took.
     """
+    watch = watch or Stopwatch()
     texts = [_lexical_query(item.reference, policy) for item in opens]
     seeds = [tuple(candidate.cited for candidate in item.found.semantic) for item in opens]
     # The published method has no use for a second candidate.
     wanted = 1 if policy.profile == "paper" else policy.candidates
+    watch.lap("text")
     hits = _lexical_hits(texts, catalog, wanted, seeds)
+    watch.lap("search")
     judge = judge or shipped()
     links = []
     for item, text, near in zip(opens, texts, hits, strict=True):
@@ -94,6 +103,7 @@ def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy, *, jud
         case.propose(((cited, rounded(score)) for cited, score in near), "lexical")
         nothing = not text and not found.by_identifier
         links.append(case.link(policy.accept) or case.no_link("empty" if nothing else "no-candidate"))
+    watch.lap("verdict")
     return links
 
 
@@ -134,6 +144,9 @@ class Linker:
         return [next(rest) if isinstance(item, Open) else item for item in first]
 
 
+#: Cosines closer than this may be ordered otherwise in another precision: twice what was measured (docs/semantic.md).
+CLOSE: Final = 1e-3
+
 #: A search's hits: ids and scores of each query, best first.
 _Near = list[list[tuple[str, float]]]
 
@@ -154,9 +167,14 @@ def _asked(texts: Sequence[str]) -> tuple[list[int], _Near]:
 
 
 def _semantic_hits(
-    references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy, watch: Stopwatch
+    references: Sequence[Reference],
+    catalog: Catalog,
+    encoder: Encodes | None,
+    policy: Policy,
+    watch: Stopwatch,
+    precise: Encodes | None = None,
 ) -> _Near:
-    """The best of each text, none for an empty one; one encoding and one search for all."""
+    """The best of each text, none for an empty one; one encoding and one search for all, and one more for close ones."""
     if encoder is None:
         return [[] for _ in references]
     # In production a venue and names without a title bring works of the same authors, never the one: left to the trigrams.
@@ -176,7 +194,24 @@ def _semantic_hits(
     for row, near in zip(rows, catalog.vectors.search(queries, policy.candidates), strict=True):
         hits[row] = near
     watch.lap("search")
+    if precise is None or precise is encoder:
+        return hits
+    close = [row for row in rows if _is_close(hits[row], policy)]
+    if close:
+        queries = precise.encode([texts[row] for row in close])
+        watch.lap("model")
+        for row, near in zip(close, catalog.vectors.search(queries, policy.candidates), strict=True):
+            hits[row] = near
+        watch.lap("search")
     return hits
+
+
+def _is_close(near: list[tuple[str, float]], policy: Policy) -> bool:
+    """Whether another precision may order the best two otherwise, or decide otherwise at the threshold that counts."""
+    if policy.profile == "paper" and near and abs(near[0][1] - policy.threshold) < CLOSE:
+        return True
+    # Equal vectors tie in every precision.
+    return len(near) > 1 and 0.0 < near[0][1] - near[1][1] < CLOSE
 
 
 def _lexical_query(reference: Reference, policy: Policy) -> str:

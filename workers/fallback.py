@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from reflink.catalog import Catalog
 from reflink.linker import lexical_step
 from reflink.policy import Policy, Profile
+from reflink.stopwatch import Stopwatch
 from reflink.verdict.judge import shipped
 from schemas import FallbackEvent, Outcome
 from schemas.envelope import PaperEvent
@@ -65,17 +66,23 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
         """Outcomes, one event per paper; judged where the semantic stage looked, the older of both versions."""
-        output = Output()
-        alike: dict[tuple[Profile, int], list[FallbackEvent]] = {}
+        output, watch = Output(), Stopwatch()
+        # One search for all of a profile: it reads the index once for many references.
+        by_profile: dict[Profile, list[FallbackEvent]] = {}
         for event in batch:
-            alike.setdefault((event.profile, event.catalog_offset), []).append(event)
-        for (profile, offset), events in alike.items():
+            by_profile.setdefault(event.profile, []).append(event)
+        by_offset: dict[int, list[tuple[PaperEvent, Outcome]]] = {}
+        for profile, events in by_profile.items():
             policy = Policy(profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept)
-            links = iter(lexical_step([item for event in events for item in event.items], view.catalog, policy))
-            outcomes: list[tuple[PaperEvent, Outcome]] = [
-                (event, Outcome(reference=item.reference, link=next(links))) for event in events for item in event.items
-            ]
+            opens = [item for event in events for item in event.items]
+            links = iter(lexical_step(opens, view.catalog, policy, watch=watch))
+            for event in events:
+                outcomes = by_offset.setdefault(event.catalog_offset, [])
+                outcomes += [(event, Outcome(reference=item.reference, link=next(links))) for item in event.items]
+        for offset, outcomes in by_offset.items():
             add_outcomes(output, outcomes, offset, view.now)
+        watch.lap("encode")
+        output.observed.seconds.update(watch.seconds)
         return output
 
     def follow(self, seconds: float) -> bool:

@@ -21,7 +21,7 @@ from workers import metrics
 from workers.errors import DeviceFull
 from workers.following import CatalogFollower
 from workers.outgoing import add_outcomes, fallback_messages
-from workers.settings import LinkerSettings
+from workers.settings import Arithmetic, LinkerSettings
 from workers.snapshots import open_catalog
 from workers.stage import Output, Received, Stage
 
@@ -35,12 +35,16 @@ _OWN_PAPER_S: Final = 1.0
 
 @dataclass(frozen=True)
 class LinkerView:
-    """The catalog at one version, the encoder, and the time of judgement in milliseconds."""
+    """The catalog at one version, the encoder of references, and the time of judgement in milliseconds.
+
+    ``precise``: the encoder of works, for references whose best two are too close for a faster one.
+    """
 
     catalog: Catalog
     encoder: Encoder
     policy: Policy
     now: int
+    precise: Encoder | None = None
 
     def after(self, output: Output) -> LinkerView:
         """Itself: linking changes no catalog."""
@@ -50,6 +54,28 @@ class LinkerView:
 def own_papers(batch: Sequence[ReferenceEvent]) -> set[str]:
     """The papers of references that carry their own paper's identifier: they can link to nothing else."""
     return {event.citing for event in batch if event.citing in event.reference.ids.keys()}  # noqa: SIM118
+
+
+def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:
+    """The encoder of works and that of references: one and the same where both compute alike. Raises ModelNotFound."""
+    # torch takes seconds to import, and only this worker needs it.
+    from reflink.semantic import Encoder
+
+    def load(precision: Arithmetic) -> Encoder:
+        return Encoder(
+            settings.model,
+            device=settings.device,
+            precision=precision,
+            token_budget=settings.token_budget,
+            separator=settings.separator,
+        )
+
+    works = load(settings.precision)
+    from reflink.semantic.precision import choose_query_precision  # not before it was told that torch is absent
+
+    wanted = settings.query_precision
+    chosen = choose_query_precision(works.device, works.precision) if wanted == "auto" else wanted
+    return works, works if chosen == works.precision else load(chosen)
 
 
 @contextmanager
@@ -67,7 +93,7 @@ def _memory_told(what: str, *, least: bool) -> Iterator[None]:
 
 
 class LinkerStage(Stage[ReferenceEvent, LinkerView]):
-    """Holds the encoder and the catalog's vectors, on the GPU where there is one."""
+    """Holds the encoders and the catalog's vectors, on the GPU where there is one."""
 
     name = "linker"
     inputs = ("references",)
@@ -78,7 +104,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     def __init__(self, settings: LinkerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
         self._search_device: str | None = None
-        #: How often the encoder's memory ran out, as the metrics have it.
+        #: The encoder of works, where it is another than that of references.
+        self._of_works: Encoder | None = None
+        #: How often the encoders' memory ran out, as the metrics have it.
         self._halved = 0
         self.policy = Policy(
             profile=settings.profile,
@@ -92,30 +120,23 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
 
         Raises ModelNotFound, SnapshotError, BadSettings (no such device) or DeviceFull.
         """
-        # torch takes seconds to import, and only this worker needs it.
-        from reflink.semantic import Encoder
+        settings = self.settings
+        of_works, self.encoder = load_encoders(settings)
+        self._of_works = None if of_works is self.encoder else of_works
         from workers import placing
 
-        settings = self.settings
-        self.encoder = Encoder(
-            settings.model,
-            device=settings.device,
-            precision=settings.precision,
-            token_budget=settings.token_budget,
-            separator=settings.separator,
-        )
         self._search_device = placing.chosen_device(settings, self.encoder.device)
         empty = Catalog.empty(
-            dim=self.encoder.dim,
-            model=self.encoder.name,
-            precision=self.encoder.precision,
+            dim=of_works.dim,
+            model=of_works.name,
+            precision=of_works.precision,
             mode=settings.semantic_mode,
-            separator=self.encoder.separator,
+            separator=of_works.separator,
             lexical_mode=None,
         )
         self.catalog = open_catalog(settings, vectors=True, trigrams=False, empty=empty)
         assert self.catalog.vectors is not None
-        self.follower = CatalogFollower(settings, self.catalog, self.encoder, self._make_room)
+        self.follower = CatalogFollower(settings, self.catalog, of_works, self._make_room)
         shipped()  # a verdict that does not fit this code is no reference's fault: fail now
         with _memory_told("the catalog's vectors and works", least=True):
             placing.place(self.catalog.vectors, self._search_device, settings)
@@ -132,7 +153,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         with _memory_told("new works", least=True):
             self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
             self.follower.wait_for_works(own_papers(batch), _OWN_PAPER_S)
-        return LinkerView(self.catalog, self.encoder, self.policy, int(self._clock() * 1000))
+        return LinkerView(self.catalog, self.encoder, self.policy, int(self._clock() * 1000), self._of_works)
 
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         """Outcomes and open references, each as one event per paper. Raises DeviceFull.
@@ -147,7 +168,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         references = [event.reference for event in batch]
         output, watch = Output(), Stopwatch()
         tokens_before, tokenised_s = view.encoder.tokens_read, view.encoder.spent.tokens_s
-        settled = semantic_step(references, view.catalog, view.encoder, view.policy, watch=watch)
+        settled = semantic_step(references, view.catalog, view.encoder, view.policy, watch=watch, precise=view.precise)
         output.observed.tokens = view.encoder.tokens_read - tokens_before
         watch.move(view.encoder.spent.tokens_s - tokenised_s, "model", "tokens")
         links: list[tuple[PaperEvent, Outcome]] = []
@@ -172,8 +193,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     def _show_memory(self) -> None:
         memory = self.encoder.memory
         metrics.ENCODER_TOKEN_BUDGET.set(memory.tokens)
-        metrics.ENCODER_OUT_OF_MEMORY.inc(memory.halved - self._halved)
-        self._halved = memory.halved
+        halved = memory.halved + (0 if self._of_works is None else self._of_works.memory.halved)
+        metrics.ENCODER_OUT_OF_MEMORY.inc(halved - self._halved)
+        self._halved = halved
         if self.encoder.device.startswith("cuda") or self._search_device is not None:
             import torch
 

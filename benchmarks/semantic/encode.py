@@ -21,7 +21,7 @@ from reflink.semantic import Encoder
 from reflink.semantic.encoder import BATCH_BOUND, TOKEN_BUDGET
 from reflink.semantic.loading import quiet
 from reflink.semantic.model import default_folder
-from reflink.semantic.precision import choose_precision
+from reflink.semantic.precision import choose_query_precision
 from reflink.text import reference_text
 
 Vectors = npt.NDArray[np.float32]
@@ -45,7 +45,7 @@ def measure(file: Path, texts: int = 10_000, rounds: int = 3, *, rivals: bool = 
     began = time.perf_counter()
     all_texts = [reference_text(reference, "TVL", lexical=False) for reference in cited]
     figures: dict[str, Any] = {"texts": len(cited), "text_us": (time.perf_counter() - began) / len(cited) * 1e6}
-    fast = choose_precision("cpu")
+    fast = choose_query_precision("cpu", "fp32")
     with quiet():
         published = SentenceTransformer(str(default_folder()), device="cpu")
     own = {precision: Encoder(device="cpu", precision=precision) for precision in dict.fromkeys(("fp32", "bf16", fast))}

@@ -2,9 +2,10 @@
 
     python -m benchmarks.semantic precision [--precision bf16] [--cache FOLDER] [--json FILE]
 
-The fp32 vectors of works and queries are kept in the cache folder, since making them takes longest. Reported for fp32 and for
-the precision asked for, each through the index (fp16 rows): how often the top-1 is that of brute force over fp32 vectors, how
-far below it the others are, how often it is the right work, and how many decisions at the paper's threshold differ.
+Vectors of works and queries are kept in the cache folder, since making them takes longest. Reported for fp32, for queries of
+the precision asked for over fp32 works (alone, and with close ones again in fp32, as the linker does it), and for both in it,
+each through the index (fp16 rows): how often the top-1 is that of brute force over fp32 vectors, how far below it the others
+are, how often it is the right work, and how many decisions at the paper's threshold differ.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rich.progress import track
 
 from reflink.evaluation.records import read_queries, read_works, without_identifiers
 from reflink.evaluation.worlds import Groups
+from reflink.linker import CLOSE
 from reflink.policy import Policy
 from reflink.semantic import Encoder, VectorIndex
 from reflink.text import reference_text, work_text
@@ -49,12 +51,22 @@ def measure(works_file: Path, references: Path, precision: str, cache: Path) -> 
         f"{len(asked):,} queries, {len(ids):,} works, mode TVL; brute force over fp32: right {figures['brute_force_right']:.2%}"
     )
     decided = None
-    for name in dict.fromkeys(["fp32", precision]):
-        vectors = exact_works if name == "fp32" else encoded(texts, name, cache)
-        index = VectorIndex(vectors.shape[1])
-        for first in range(0, len(ids), 65_536):
-            index.add(ids[first : first + 65_536], vectors[first : first + 65_536])
-        near = exact_queries if name == "fp32" else encoded(asked, name, cache)
+    index, indexed = VectorIndex(exact_works.shape[1]), ""
+    ways = [("fp32", "fp32", False), ("fp32", precision, False), ("fp32", precision, True), (precision, precision, False)]
+    for of_works, of_queries, twice in ways if precision != "fp32" else ways[:1]:
+        if of_works != indexed:
+            vectors = exact_works if of_works == "fp32" else encoded(texts, of_works, cache)
+            index, indexed = VectorIndex(vectors.shape[1]), of_works
+            for first in range(0, len(ids), 65_536):
+                index.add(ids[first : first + 65_536], vectors[first : first + 65_536])
+        near = exact_queries if of_queries == "fp32" else encoded(asked, of_queries, cache)
+        name = of_works if of_works == of_queries else f"{of_works} works, {of_queries} queries"
+        if twice:  # as the linker does
+            best_two = index.search(near, 2).scores
+            gaps = best_two[:, 0] - best_two[:, 1]
+            close = (gaps > 0) & (gaps < CLOSE) | (np.abs(best_two[:, 0] - threshold) < CLOSE)
+            near = np.where(close[:, None], exact_queries, near)
+            name += f", the {int(close.sum())} close ones in fp32"
         hits = index.search(near, 1)
         found = [str(each) for each in hits.ids[:, 0]]
         # By fp32's own scores, since equal works are the same answer.
@@ -65,14 +77,16 @@ def measure(works_file: Path, references: Path, precision: str, cache: Path) -> 
         cosines = dots(near, exact_queries)
         figures[name] = {
             "least_cosine": float(cosines.min()), "mean_cosine": float(cosines.mean()), "same": float((lost <= 0).mean()),
-            "furthest": float(lost.max()), "right": share(right, found), "decisions_changed": int((accepts != decided).sum()),
+            "others": int((lost > 0).sum()), "furthest": float(lost.max()), "right": share(right, found),
+            "decisions_changed": int((accepts != decided).sum()),
             "score_error": float(np.abs(hits.scores[:, 0] - reached).max()),
         }  # fmt: skip
         one = figures[name]
         print(
             f"{name}: cosine to fp32 least {one['least_cosine']:.6f}, mean {one['mean_cosine']:.6f}; top-1 of brute force over "
-            f"fp32 {one['same']:.4%}, the others at most {one['furthest']:.1e} below; right {one['right']:.2%}; decisions at "
-            f"{threshold} other than fp32's: {one['decisions_changed']}; error of a score at most {one['score_error']:.1e}"
+            f"fp32 {one['same']:.4%}, the other {one['others']} at most {one['furthest']:.1e} below; right {one['right']:.2%}; "
+            f"decisions at {threshold} other than fp32's: {one['decisions_changed']}; "
+            f"error of a score at most {one['score_error']:.1e}"
         )
     return figures
 

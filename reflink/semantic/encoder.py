@@ -38,7 +38,7 @@ class Encoder:
 
     ``model``: None is all-MiniLM-L6-v2, the paper's SBERT, from its package and without any network; else a folder or a name on
     the Hugging Face hub, as sentence-transformers takes them. ``device``: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, …
-    ``precision``: ``auto`` (fp16 on CUDA, bf16 on CPUs that compute in it, else fp32), ``fp32``, ``bf16``, ``fp16``.
+    ``precision``: ``auto`` (fp16 on CUDA, fp32 on CPUs), ``fp32``, ``bf16``, ``fp16``.
     ``token_budget``: most tokens in one pass, None for what suits the device; halved when memory runs out, and grown back
     (``memory``).
     ``separator``: what stands between the fields of a text; None is the model's own, SBERT's unless its folder says otherwise.
@@ -87,7 +87,8 @@ class Encoder:
         #: Name, weights, and the join where it is not SBERT's, in one word, kept with every snapshot of vectors.
         self.name: Final = f"{known}@{sha256[:12]}{join}"
         self.dim: Final = self._backend.dim
-        log.info("encoder", extra={"model": self.name, "sha256": sha256, "pinned": model is None})
+        about = {"model": self.name, "sha256": sha256, "pinned": model is None, "precision": self.precision}
+        log.info("encoder", extra=about)
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, float32 [n, dim], in the order of the texts; an empty text has one too.

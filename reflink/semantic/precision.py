@@ -20,11 +20,21 @@ def choose_device(device: str) -> str:
 
 
 def choose_precision(device: str) -> Precision:
-    """The fastest that keeps the order of candidates: fp16 on CUDA, bf16 on CPUs that compute in it, else fp32."""
-    if device.startswith("cuda"):
-        return "fp16"
+    """That of works, which a catalog is made of: fp16 on CUDA, else fp32, so that a catalog is as good as it can be."""
+    return "fp16" if device.startswith("cuda") else "fp32"
+
+
+def choose_query_precision(device: str, precision: Precision) -> Precision:
+    """That of references beside works of ``precision``: bf16 beside fp32 on CPUs that compute in it, else the works' own.
+
+    A reference is encoded each time, a work once: there speed counts, and docs/semantic.md has what it costs in answers.
+    """
+    return "bf16" if precision == "fp32" and device.startswith("cpu") and _computes_bf16() else precision
+
+
+def _computes_bf16() -> bool:
     # torch tells only by functions that may go; without them fp32 is slower, never wrong.
     probes: list[Callable[[], bool] | None] = [
         getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     ]
-    return "bf16" if device.startswith("cpu") and any(probe is not None and probe() for probe in probes) else "fp32"
+    return any(probe is not None and probe() for probe in probes)

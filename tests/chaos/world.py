@@ -111,6 +111,7 @@ class World:
             "catalog_snapshot": loaded(list(works), snapshot, self.kafka, folder),
             "topic_prefix": self.kafka.topic_prefix,
             "precision": "fp32",
+            "query_precision": "fp32",
             "session_timeout_s": 6,
             "revocation_deadline_s": 2,
             "batch_records": 64,

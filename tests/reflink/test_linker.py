@@ -183,6 +183,61 @@ def test_one_encoding_per_call() -> None:
     assert encoder.calls == [len(WORKS)]
 
 
+class Aimed(Letters):
+    """Every text is the same vector: the first axis, and a little of another one."""
+
+    def __init__(self, axis: int, little: float = 5e-4) -> None:
+        super().__init__()
+        self.vector = np.zeros(DIM, np.float32)
+        self.vector[[0, axis]] = 1.0, little
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls.append(len(texts))
+        return np.tile(self.vector, (len(texts), 1))
+
+
+def twins() -> Catalog:
+    """Two works as near to the first axis as each other: 0.9."""
+    made, vectors = Catalog.empty(dim=DIM), np.zeros((2, DIM), np.float32)
+    vectors[[0, 1], 0], vectors[0, 1], vectors[1, 2] = 0.9, 0.43589, 0.43589
+    made.add(WORKS[:2], vectors)
+    return made
+
+
+@pytest.mark.parametrize("policy", [PAPER, PRODUCTION])
+def test_close_ones_are_asked_again_of_the_encoder_of_works(policy: Policy) -> None:
+    reference, fast, precise = cite(WORKS[4]), Aimed(2), Aimed(1)
+    alone = [semantic_step([reference], twins(), encoder, policy)[0] for encoder in (precise, fast)]
+    assert [best(each) for each in alone] == [WORKS[0].id, WORKS[1].id]
+    precise.calls.clear()
+    assert semantic_step([reference, reference], twins(), fast, policy, precise=precise) == [alone[0]] * 2
+    assert precise.calls == [2]
+    clear = Aimed(2, 0.1)
+    assert best(semantic_step([reference], twins(), clear, policy, precise=precise)[0]) == WORKS[1].id
+    assert precise.calls == [2], "nothing was close"
+
+
+def best(result: Link | Open) -> str | None:
+    return result.found.semantic[0].cited if isinstance(result, Open) else result.cited
+
+
+def test_a_score_near_the_papers_threshold_is_asked_again() -> None:
+    for more, calls in ((0.0005, [1]), (-0.0005, [1]), (0.01, []), (-0.01, [])):
+        precise = Aimed(2, 0.1)
+        score = twins().vectors.search(precise.vector[None], 1).scores[0, 0]  # type: ignore[union-attr]
+        policy = Policy(profile="paper", threshold=float(score) + more)
+        semantic_step([cite(WORKS[4])], twins(), Aimed(2, 0.1), policy, precise=precise)
+        assert precise.calls == calls
+
+
+def test_one_encoder_is_not_asked_twice_and_equal_vectors_tie_anyway() -> None:
+    encoder, precise = Aimed(1), Aimed(1)
+    semantic_step([cite(WORKS[4])], twins(), encoder, PAPER, precise=encoder)
+    assert encoder.calls == [1]
+    semantic_step([cite(WORKS[4])], twins(), Aimed(3), PAPER, precise=precise)
+    assert precise.calls == []
+
+
 def test_open_travels_as_json() -> None:
     first = semantic_step([ELSEWHERE], catalog(), Letters(), PRODUCTION)[0]
     assert isinstance(first, Open)

@@ -31,6 +31,7 @@ def flow(broker, works, snapshot, tmp_path_factory) -> Iterator[tuple[KafkaSetti
         "kafka_bootstrap_servers": broker.address,
         "topic_prefix": kafka.topic_prefix,
         "precision": "fp32",
+        "query_precision": "fp32",
         "offer_papers": "false",
         "idle_commit_s": 0.2,
     }

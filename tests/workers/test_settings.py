@@ -123,6 +123,7 @@ def test_settings_cannot_be_changed():
         (LinkerSettings, "SEMANTIC_MODE", "XYZ"),
         (LinkerSettings, "THRESHOLD", "nan"),
         (LinkerSettings, "PRECISION", "int8"),
+        (LinkerSettings, "QUERY_PRECISION", "int8"),
     ],
 )
 def test_a_wrong_value_is_refused_with_the_variables_name(model: Any, name: str, value: str, environment: Any):

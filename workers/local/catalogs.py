@@ -28,6 +28,9 @@ from workers.settings import FallbackSettings, KafkaSettings, LinkerSettings
 #: Up to so many works, a linker encodes the topic in about the time that a build takes to begin.
 SMALL: Final = 5000
 
+#: What precision ``auto`` means for works: another meaning makes another catalog, and torch, which would tell, takes seconds.
+_AUTO: Final = "fp16 on a GPU, fp32 on a CPU"
+
 
 def is_small(works: Path) -> bool:
     """Whether workers may as well read the works from the topic."""
@@ -39,7 +42,8 @@ def folder_of(works: Path, cache: Path, linker: LinkerSettings, fallback: Fallba
 
     That is the file's content, the model, how it computes, the modes and the formats.
     """
-    how = (linker.model, linker.device, linker.precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT, LAYOUT)
+    precision = _AUTO if linker.precision == "auto" else linker.precision
+    how = (linker.model, linker.device, precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT, LAYOUT)
     with works.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(repr(how).encode())

@@ -142,6 +142,10 @@ def test_a_catalog_is_built_once_and_bound_by_a_copy(kafka: KafkaSettings, tmp_p
     assert (built / snapshot.MANIFEST).stat().st_mtime_ns == made
     linker, fallback = SETTINGS
     assert catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update={"semantic_mode": "TV"}), fallback) != built
+    assert catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update={"precision": "bf16"}), fallback) != built
+    assert (
+        catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update={"query_precision": "bf16"}), fallback) == built
+    )
     assert catalogs.folder_of(works_file(tmp_path, 41), tmp_path / "cache", *SETTINGS) != built
 
     works = works_file(tmp_path, 40)

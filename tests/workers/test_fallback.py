@@ -1,0 +1,108 @@
+"""The fallback's judgement of a batch, without Kafka: one search for all, and each outcome as its event asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from reflink.catalog import Catalog
+from reflink.entities import Candidate, Ids, Reference, Work
+from reflink.hits import Hits
+from reflink.lexical import LexicalIndex
+from reflink.linker import lexical_step
+from reflink.policy import Found, Open, Policy, Profile
+from schemas import SCHEMA_VERSION, FallbackEvent, OutcomesEvent
+from workers.fallback import FallbackStage, FallbackView
+from workers.settings import FallbackSettings
+
+WORKS = [
+    Work(id="pmid:1", ids=Ids(pmid="1"), title="Soil fungi of the wet forest", authors=("Ames",), venue="Mycologia", year=2001),
+    Work(
+        id="pmid:2",
+        ids=Ids(pmid="2"),
+        title="Drought stress in grain legumes",
+        authors=("Farooq",),
+        venue="Crop Sci",
+        year=2017,
+    ),
+]
+
+
+def catalog() -> Catalog:
+    made = Catalog.empty(lexical_mode="Raw")
+    made.add(WORKS)
+    return made
+
+
+def event(paper: str, of: Sequence[Work], offset: int, profile: Profile = "production") -> FallbackEvent:
+    items = tuple(
+        Open(
+            reference=Reference(
+                id=f"{paper}#{at}", citing=paper, position=at + 1, title=work.title, last_names=work.authors, year=work.year,
+                raw_text=f"{work.authors[0]} ({work.year}) {work.title}. {work.venue}",
+            ),
+            found=Found(semantic=(Candidate(cited=work.id, score=0.9), Candidate(cited="pmid:77", score=0.1))),
+        )
+        for at, work in enumerate(of)
+    )  # fmt: skip
+    return FallbackEvent(
+        schema_version=SCHEMA_VERSION, citing=paper, paper_version=1, arrived=0, catalog_offset=offset, profile=profile,
+        items=items,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, Any]]:
+    """Texts, k and seeds of each search."""
+    seen: list[tuple[int, int, Any]] = []
+    search = LexicalIndex.search
+
+    def told(index: LexicalIndex, texts: Sequence[str], k: int, floor: float | None = None, seeds: Any = None) -> Hits:
+        seen.append((len(texts), k, seeds))
+        return search(index, texts, k, floor, seeds)
+
+    monkeypatch.setattr(LexicalIndex, "search", told)
+    return seen
+
+
+def handled(batch: Sequence[FallbackEvent]) -> list[OutcomesEvent]:
+    stage = FallbackStage(FallbackSettings(kafka_bootstrap_servers="nowhere:1"))
+    output = stage.handle(batch, FallbackView(catalog(), 0.5, 7))
+    assert {"text", "search", "verdict", "encode"} <= set(output.observed.seconds)
+    return [OutcomesEvent.from_json(message.value or b"") for message in output.messages]
+
+
+def test_references_of_one_profile_are_searched_together_whatever_version_was_looked_at(
+    searches: list[tuple[int, int, Any]],
+) -> None:
+    batch = [event("doi:10.9/a", WORKS, 3), event("doi:10.9/b", WORKS[:1], 5), event("doi:10.9/c", WORKS[1:], 3, "paper")]
+    outcomes = handled(batch)
+    assert [(texts, k) for texts, k, _ in searches] == [(3, Policy().candidates), (1, 1)]
+    assert searches[0][2][0] == ("pmid:1", "pmid:77"), "what the semantic stage found begins the search"
+    assert {(each.citing, each.catalog_offset) for each in outcomes} == {
+        ("doi:10.9/a", 3),
+        ("doi:10.9/b", 5),
+        ("doi:10.9/c", 3),
+    }
+    cited = {(each.citing, item.reference.id): item.link.cited for each in outcomes for item in each.items}
+    assert cited == {
+        ("doi:10.9/a", "doi:10.9/a#0"): "pmid:1",
+        ("doi:10.9/a", "doi:10.9/a#1"): "pmid:2",
+        ("doi:10.9/b", "doi:10.9/b#0"): "pmid:1",
+        ("doi:10.9/c", "doi:10.9/c#0"): "pmid:2",
+    }
+
+
+def test_a_batch_says_what_single_events_say() -> None:
+    batch = [event("doi:10.9/a", WORKS, 3), event("doi:10.9/b", WORKS[::-1], 4), event("doi:10.9/c", WORKS, 4, "paper")]
+    together = sorted(handled(batch), key=lambda each: each.citing)
+    assert together == sorted((one for each in batch for one in handled([each])), key=lambda each: each.citing)
+
+
+def test_seeds_change_no_link() -> None:
+    opens = list(event("doi:10.9/a", WORKS, 3).items)
+    bare = [Open(reference=item.reference) for item in opens]
+    paper = Policy(profile="paper")
+    assert lexical_step(opens, catalog(), paper) == lexical_step(bare, catalog(), paper)
