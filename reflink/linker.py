@@ -87,9 +87,9 @@ def lexical_step(
     texts = [_lexical_query(item.reference, policy) for item in opens]
     seeds = [tuple(candidate.cited for candidate in item.found.semantic) for item in opens]
     # The published method has no use for a second candidate.
-    wanted = 1 if policy.profile == "paper" else policy.candidates
+    wanted, floor = (1, None) if policy.profile == "paper" else (policy.candidates, policy.lexical_floor)
     watch.lap("text")
-    hits = _lexical_hits(texts, catalog, wanted, seeds)
+    hits = _lexical_hits(texts, catalog, wanted, seeds, floor)
     watch.lap("search")
     judge = judge or shipped()
     links = []
@@ -151,11 +151,13 @@ CLOSE: Final = 1e-3
 _Near = list[list[tuple[str, float]]]
 
 
-def _lexical_hits(texts: Sequence[str], catalog: Catalog, k: int, seeds: Sequence[Sequence[str]]) -> _Near:
+def _lexical_hits(
+    texts: Sequence[str], catalog: Catalog, k: int, seeds: Sequence[Sequence[str]], floor: float | None = None
+) -> _Near:
     """The k best of each text, none for an empty one; one search for all. ``seeds``: ids that are probably good."""
     rows, hits = _asked(texts)
     if catalog.trigrams is not None and rows:
-        found = catalog.trigrams.search([texts[row] for row in rows], k, seeds=[seeds[row] for row in rows])
+        found = catalog.trigrams.search([texts[row] for row in rows], k, floor, [seeds[row] for row in rows])
         for row, near in zip(rows, found, strict=True):
             hits[row] = near
     return hits

@@ -17,7 +17,8 @@ class Policy:
 
     ``threshold``: profile ``paper`` links the semantic top-1 from this cosine on (method: 0.7959 for SBERT and mode TVL).
     ``candidates``: how many each stage proposes. In profile ``production``, ``sure`` is the probability from which the semantic
-    stage links at once, ``accept`` that from which the lexical stage links at all.
+    stage links at once, ``accept`` that from which the lexical stage links at all, and ``lexical_floor`` the least s of
+    what it proposes (docs/lexical.md says what one costs).
     """
 
     profile: Profile = "production"
@@ -27,6 +28,7 @@ class Policy:
     sure: float = 0.97
     accept: float = 0.5
     candidates: int = 5
+    lexical_floor: float | None = None
 
 
 class Found(Entity):

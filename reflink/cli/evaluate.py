@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, what in (("accept", "link from this probability on"), ("sure", "link without the trigrams from this one on")):
         parser.add_argument(f"--{name}", type=float, metavar="P", help=f"{what}, profile production")
+    parser.add_argument("--candidates", type=int, metavar="K", help="that each stage proposes (default: 5)")
+    parser.add_argument("--lexical-floor", type=float, metavar="S", help="least s of those by trigrams, profile production")
     parser.add_argument("--threshold", type=float, metavar="COSINE", help="of the semantic stage, profile paper")
 
 
@@ -67,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
 def _policy(args: argparse.Namespace) -> Policy:
     from reflink.policy import Policy
 
-    given = {name: getattr(args, name) for name in ("threshold", "accept", "sure") if getattr(args, name) is not None}
+    names = ("threshold", "accept", "sure", "candidates", "lexical_floor")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return Policy(profile=args.profile, **given)
 
 

@@ -238,6 +238,16 @@ def test_one_encoder_is_not_asked_twice_and_equal_vectors_tie_anyway() -> None:
     assert precise.calls == []
 
 
+def test_a_lexical_floor_leaves_out_what_is_below_it_but_not_in_the_published_method() -> None:
+    reference = cite(WORKS[4], raw_text="Pfam protein families")
+    for profile, links in (("production", {WORKS[4].id, None}), ("paper", {WORKS[4].id})):
+        found = {
+            lexical_step([Open(reference=reference)], catalog(), Policy(profile=profile, lexical_floor=floor))[0].cited  # type: ignore[arg-type]
+            for floor in (None, 0.99)
+        }
+        assert found == links
+
+
 def test_open_travels_as_json() -> None:
     first = semantic_step([ELSEWHERE], catalog(), Letters(), PRODUCTION)[0]
     assert isinstance(first, Open)
