@@ -49,11 +49,10 @@ def counted(layout: Layout, wanted: Codes, lists: Ints, bitmaps: npt.NDArray[np.
     Not those of ``lists``. ``chances[p]``: the sum of the shares of the first 16p. Returns how many bitmaps there are.
     """
     shares, some, number = np.empty(len(wanted), np.float32), np.empty(len(wanted), np.int32), 0
+    ordered = np.sort(lists)
     for code in wanted:
-        bitmap, other = layout.bitmap_of[code], True
-        for listed in lists:
-            other &= listed != code
-        if bitmap >= 0 and other:
+        bitmap, place = layout.bitmap_of[code], np.searchsorted(ordered, code)
+        if bitmap >= 0 and (place == len(ordered) or ordered[place] != code):
             some[number], shares[number] = bitmap, layout.shares[bitmap]
             number += 1
     chance = 0.0

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from reflink.lexical.bounds import needed, reachable
 from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, Codes, Floats, Ints, Layout, Mask, Ranks
-from reflink.lexical.planning import counted, known, listed
+from reflink.lexical.planning import LISTED, counted, known, listed
 from reflink.lexical.vectors import ROWS, count_many_rows, count_rows
 from reflink.lexical.verifying import SET, Best, Set, mark, verify
 
@@ -71,7 +71,8 @@ def search(
     # Of the trigrams that have no bitmap among them, a row that was not verified has at most so many.
     credits = np.zeros(queries, np.int64)
     present, counts = np.zeros(SET, np.uint64), np.zeros(SET * 64, np.uint8)
-    near = np.empty(LIST_BLOCK, np.int64)
+    # A count of eight bits comes by the same number again after 256 more: then a row is near twice.
+    near = np.empty(LIST_BLOCK + np.int64(LISTED * len(layout.sizes)) // _FEW + 1, np.int64)
     for query in range(queries):
         wanted = codes[query_offsets[query] : query_offsets[query + 1]]
         a = len(wanted)

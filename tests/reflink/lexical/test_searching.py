@@ -51,6 +51,18 @@ def test_a_query_of_more_bitmaps_than_a_byte_counts() -> None:
     assert list(index.search(queries, 4)) == [plain.best(query, 4) for query in queries]
 
 
+def test_a_query_with_more_rare_trigrams_than_a_byte_counts() -> None:
+    """A row that has hundreds of them comes by the same count of eight bits more than once."""
+    rng = np.random.default_rng(7)
+    pages = ["".join(rng.choice(list(LETTERS), 900)) for _ in range(40)]
+    texts = {f"{at}": text for at, text in enumerate(made(rng, 3 * BLOCK, vocabulary(rng, 500, "abc")))}
+    texts |= {f"page {at}": text for at, text in enumerate(pages)}
+    index, plain = LexicalIndex("T"), Counted(texts)
+    index.add(list(texts), list(texts.values()))
+    queries = [" ".join(pages), " ".join(pages[:3]), pages[7][:600], " ".join(text[:300] for text in pages)]
+    assert list(index.search(queries, 50)) == [plain.best(query, 50) for query in queries]
+
+
 def test_threads_change_no_answer() -> None:
     rng = np.random.default_rng(4)
     words = vocabulary(rng, 2000, LETTERS)
