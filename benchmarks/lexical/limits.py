@@ -1,0 +1,73 @@
+"""What the machine allows: adding bitmaps up from the L2 cache, and reading memory as a stream.
+
+python -m benchmarks.lexical.limits
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from benchmarks.machine import describe
+from reflink.lexical.layout import BLOCK, WORDS, aligned
+from reflink.lexical.vectors import LANES, count_rows
+
+#: As many bitmaps as a block of a large catalog has.
+BITMAPS = 2000
+COUNTED = (16, 48, 96)
+TURNS = 20_000
+ROUNDS = 7
+STREAM_MIB = 1024
+
+
+@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+def _count(bits: Any, queries: Any, number: int, turns: int, out: Any) -> int:
+    """The work of ``turns`` queries in one block; ``least`` is more than any row has."""
+    found = 0
+    for turn in range(turns):
+        for word in range(0, WORDS, LANES):
+            if count_rows(bits, word, WORDS, queries[turn % len(queries)], 0, number, 255, out, word, 0):
+                found += 1
+    return found
+
+
+@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+def _stream(words: Any) -> int:
+    value = np.uint64(0)
+    for word in words:
+        value ^= word
+    return int(value)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Median of several rounds, the first left out."""
+    taken = []
+    for _ in range(ROUNDS + 1):
+        began = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken[1:])
+
+
+def main() -> int:
+    rng = np.random.default_rng(1)
+    bits, out = aligned(BITMAPS * WORDS), aligned(WORDS)
+    bits[:] = rng.integers(0, 2**63, len(bits), dtype=np.int64).astype(np.uint64) & np.uint64(0x1111111111111111)
+    queries = np.array([rng.choice(BITMAPS, max(COUNTED), replace=False) for _ in range(64)], np.int32)
+    print(describe())
+    for number in COUNTED:
+        took = seconds(lambda number=number: _count(bits, queries, number, TURNS, out)) / TURNS  # type: ignore[misc]
+        each = took * 1e9 / number / (BLOCK / 512)
+        print(f"{number} bitmaps of {BLOCK:,} works added up: {took * 1e9:.0f} ns, {each:.2f} ns for a bitmap and 512 works")
+    words = np.ones(STREAM_MIB * 2**17, np.uint64)
+    print(f"memory read as a stream: {words.nbytes / seconds(lambda: _stream(words)) / 1e9:.0f} GB/s")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
