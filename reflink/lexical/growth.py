@@ -11,8 +11,6 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import numpy as np
-
 from reflink.lexical.parts import Part
 from reflink.lexical.segments import Segment
 from reflink.lexical.storage import Storage
@@ -36,17 +34,17 @@ class Growth:
         self._lock = threading.Lock()
         self._merging: tuple[Segment, ...] = ()
         self._thread: threading.Thread | None = None
-        self._failure: OSError | None = None
+        self._failure: Exception | None = None
 
     def add(self, ids: Sequence[str], segment: Segment) -> None:
-        """Adds a segment of these ids; what there was of them dies. Raises OSError of a merge that failed before."""
+        """Adds a segment of these ids; what there was of them dies. Raises what a merge before failed with."""
         with self._lock:
             self._raise_failure()
             self.parts = (*_without(self.parts, ids), Part.of(segment))
             self._tidy()
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Kills the rows of these ids. Raises OSError of a merge that failed before."""
+        """Kills the rows of these ids. Raises what a merge before failed with."""
         with self._lock:
             self._raise_failure()
             self.parts = _without(self.parts, ids)
@@ -123,24 +121,20 @@ class Growth:
                 with self._lock:
                     self._merging = ()
                     self._replace(due, Part.of(segment))
-            except OSError as error:
+            except Exception as error:  # told at the next change: here nobody would hear it
                 with self._lock:
                     self._merging, self._failure = (), error
 
     def _replace(self, old: tuple[Part, ...], new: Part) -> None:
         """Puts ``new`` in the place of ``old``, without what has died since ``old`` was looked at."""
-        kept = []
-        for part in self.parts:
-            for each in old:
-                if part.segment is each.segment and part is not each:
-                    died = np.flatnonzero(each.alive & ~part.alive)
-                    new = new.without(part.segment.ids.decode(part.segment.ranks[died].tolist()))
-        for part in self.parts:
-            if part.segment is old[0].segment:
-                kept.append(new)
-            elif all(part.segment is not each.segment for each in old):
-                kept.append(part)
-        self.parts = tuple(part for part in kept if part.count)
+        now = {part.segment: part for part in self.parts}
+        for each in old:
+            # A part that is not there any more has died as a whole.
+            died = each.alive & ~now[each.segment].alive if each.segment in now else each.alive
+            new = new.without(each.segment.ids.decode(each.segment.ranks[died].tolist()))
+        left = [each.segment for each in old if each.segment in now]
+        parts = [new if part.segment in left[:1] else part for part in self.parts if part.segment not in left[1:]]
+        self.parts = tuple(part for part in parts if part.count)
 
 
 def _without(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:

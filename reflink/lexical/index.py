@@ -57,8 +57,8 @@ class LexicalIndex:
     def add(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         """Adds texts; the text of a known id is replaced, the last of one id in ``ids`` counts. An empty text is never a hit.
 
-        Raises ValueError, and changes nothing, when the lengths differ, an id is empty or a text is not normalised; OSError
-        when the index lives in a folder and a merge before could not be written there.
+        Raises ValueError, and changes nothing, when the lengths differ, an id is empty or a text is not normalised; what a
+        merge before failed with: OSError when the index lives in a folder that did not take it.
         """
         if len(ids) != len(texts):
             raise ValueError(f"{len(ids)} ids for {len(texts)} texts")
@@ -176,21 +176,15 @@ def _search(
 ) -> list[Ranked]:
     """The best of some queries in all parts: negative scores and ids, best first. ``least`` rises on the way."""
     best: list[Ranked] = [[] for _ in range(len(offsets) - 1)]
-    living = [[part.holds(each) for each in seeds] if seeds is not None else None for part in parts]
-
-    def seeded(at: int) -> int:
-        rows = living[at]
-        return sum(int((each != ABSENT).sum()) for each in rows) if rows is not None else 0
-
+    names = [id_ for each in seeds or () for id_ in each]
+    query_of = np.repeat(np.arange(len(best)), [len(each) for each in seeds]) if seeds else np.empty(0, np.int64)
+    rows = [part.holds(names) for part in parts]
     # First where the seeds are, and the many texts: their k-th best is what the others have to beat.
-    for at in sorted(range(len(parts)), key=lambda at: (-seeded(at), -parts[at].count)):
-        rows = living[at]
-        kept = [each[each != ABSENT] for each in rows] if rows is not None else [np.empty(0, np.int64)] * len(best)
+    for at in sorted(range(len(parts)), key=lambda at: (-np.count_nonzero(rows[at] != ABSENT), -parts[at].count)):
+        here = rows[at] != ABSENT
         seed_offsets = np.zeros(len(best) + 1, np.int64)
-        np.cumsum([len(each) for each in kept], out=seed_offsets[1:])
-        ids, scores, found = parts[at].search(
-            codes, offsets, k, least, np.concatenate([np.empty(0, np.int64), *kept]), seed_offsets
-        )
+        np.cumsum(np.bincount(query_of[here], minlength=len(best)), out=seed_offsets[1:])
+        ids, scores, found = parts[at].search(codes, offsets, k, least, rows[at][here], seed_offsets)
         for query, one in enumerate(best):
             one += zip((-scores[query, : found[query]]).tolist(), ids[query], strict=True)
             one.sort()

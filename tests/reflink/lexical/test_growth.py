@@ -84,6 +84,40 @@ def test_all_may_die_during_a_merge(held: Held) -> None:
     assert index._growth.parts == ()
 
 
+@pytest.mark.parametrize("gone", [range(20), range(20, 40)])
+def test_all_of_one_of_two_may_die_while_they_are_merged(held: Held, gone: range) -> None:
+    index = LexicalIndex("T")
+    fill(index, range(20))
+    fill(index, range(20, 40))
+    assert held.begun.wait(60)
+    index.remove([f"{at:03}" for at in gone])
+    left = sorted({f"{at:03}" for at in range(40)} - {f"{at:03}" for at in gone})
+    held.go_on.set()
+    index.settle()
+    assert len(index) == 20
+    assert sorted(id_ for id_ in index.search(["soil fungi"], 40).ids[0] if id_) == left
+
+
+def test_what_a_merge_dies_of_is_told_once_and_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "AT_ONCE", 4)
+    index = LexicalIndex("T")
+    fill(index, range(20))
+    with monkeypatch.context() as patch:
+        patch.setattr(growth, "_merged", no_memory)
+        fill(index, range(20, 40))
+        index.settle()
+        with pytest.raises(MemoryError, match="of a merge"):
+            fill(index, range(40, 60))
+    assert len(index) == 40
+    fill(index, range(40, 60))
+    index.settle()
+    assert len(index) == 60
+
+
+def no_memory(_: object) -> Segment:
+    raise MemoryError("of a merge")
+
+
 def test_searches_beside_changes_see_whole_ones() -> None:
     """Two texts are always replaced together: no search may see one without the other, or none, or both twice."""
     rng = np.random.default_rng(1)
