@@ -9,7 +9,7 @@ JOBS ?= 2
 KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz chaos audit lint clean
+.PHONY: help demo test fuzz chaos evaluate audit lint clean
 
 help: ## this list
 	@echo 'make demo                              papers in, links out, on a Kafka of its own'
@@ -19,6 +19,9 @@ help: ## this list
 	@echo 'make fuzz RUNS=1000000 SEED=1 JOBS=2  damaged papers into the parser, made from real ones and by coverage'
 	@echo 'make chaos KILLS=200 SEED=1            workers killed by phase, broker, network and disk hurt: nothing lost or doubled'
 	@echo 'make lint                              ruff, mypy --strict and the audit'
+	@echo 'make evaluate                          accuracy: everything reflink evaluate measures, with a report under .cache/report'
+	@echo 'make verdict                           trains the verdict anew: reflink/verdict/{model,folds}.json'
+	@echo '          also CATALOG=file REFERENCES=file REPORT=folder PROFILE=paper JSON=file OUTCOMES=file; takes hours once, to encode'
 	@echo 'make audit                             known vulnerabilities and licences of what is pinned; says what it cannot check'
 	@echo 'make clean                             removes .venv, caches, and what Maven and builds left'
 	@echo
@@ -54,6 +57,20 @@ fuzz: $(STAMP)
 chaos: $(STAMP)
 	@.venv/bin/python -m workers.local
 	@.venv/bin/python -m tests.chaos --kills $(KILLS) --seed $(SEED) $(if $(JSON),--json '$(JSON)')
+
+evaluate: CATALOG ?= ../shared/data/works.jsonl.gz
+evaluate: REFERENCES ?= ../shared/data/references_dev.jsonl.gz
+evaluate: REPORT ?= .cache/report
+evaluate: $(STAMP)
+	@.venv/bin/reflink evaluate --full --catalog '$(CATALOG)' --references '$(REFERENCES)' --report '$(REPORT)' \
+		--json '$(or $(JSON),$(REPORT)/figures.json)' $(if $(OUTCOMES),--outcomes '$(OUTCOMES)') \
+		$(if $(PROFILE),--profile '$(PROFILE)')
+
+verdict: CATALOG ?= ../shared/data/works.jsonl.gz
+verdict: REFERENCES ?= ../shared/data/references_dev.jsonl.gz
+verdict: $(STAMP)
+	@.venv/bin/python -m reflink.evaluation.training --works '$(CATALOG)' --references '$(REFERENCES)' --out reflink/verdict/model.json
+	@echo "its sha256 belongs into reflink/shipped.py:"; sha256sum reflink/verdict/model.json
 
 audit: $(STAMP)
 	@.venv/bin/python -m tests.audit

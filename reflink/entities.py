@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from reflink.errors import BadRecord
 
-Method = Literal["identifier", "semantic", "lexical"]
+#: What proposed the linked work: an identifier, where it was printed (volume, first page, author or year), or a search.
+Method = Literal["identifier", "place", "semantic", "lexical"]
 
 #: Why a reference has no link. ``empty``: nothing to search by. ``no-candidate``: nothing in the catalog is similar at all.
 #: ``below-threshold``: the stage's own score was too low. ``not-in-catalog``: the best candidate is another work.
@@ -230,17 +231,19 @@ class Paper(Entity):
 
 
 class Candidate(Entity):
-    """A work that a stage proposed, with that stage's score (cosine, or s = 2JC/(J+C))."""
+    """A work that a stage proposed, with that stage's score (cosine, or s = 2JC/(J+C)) and the verdict's probability."""
 
     cited: str
     score: float
+    probability: float | None = None
 
 
 class Link(Entity):
     """The outcome of one reference: ``cited`` names a work, or is None and ``unresolved`` says why.
 
-    ``probability`` is the verdict's, absent in profile ``paper``. ``reasons`` are short phrases for and against,
-    strongest first. ``status`` repeats the cited work's, e.g. ``retracted``.
+    ``probability`` is the verdict's, absent in profile ``paper``. ``reasons`` are phrases of a fixed vocabulary for and
+    against, strongest first; ``evidence`` the numbers behind them (docs/accuracy.md), of the cited work or, where nothing is
+    linked, of the best candidate, ``runner_up``. ``status`` repeats the cited work's, e.g. ``retracted``.
     """
 
     reference: str
@@ -251,5 +254,10 @@ class Link(Entity):
     probability: float | None = None
     unresolved: Unresolved | None = None
     reasons: tuple[str, ...] = ()
+    evidence: dict[str, float] = {}
     runner_up: Candidate | None = None
     status: str | None = None
+
+    def __hash__(self) -> int:
+        """Of what names the outcome; ``evidence`` cannot be hashed."""
+        return hash((self.reference, self.citing, self.cited, self.method, self.score, self.probability))

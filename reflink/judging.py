@@ -1,18 +1,23 @@
-"""One reference under judgement: what is proposed for it, from whichever stage, and the verdict on each."""
+"""References under judgement: what is proposed for each, from whichever stage, and the verdict on all of them at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reflink.entities import Candidate, Link, Method, Reference, Unresolved
-from reflink.verdict import Description, Evidence, Judge, describe_reference, describe_work, filled, outline
+import numpy as np
+
+from reflink.entities import Candidate, Link, Method, Reference, Unresolved, Work
+from reflink.verdict import Evidence, Judge
+from reflink.verdict.batch import compare_all
+from reflink.verdict.evidence import Floats
+from reflink.verdict.reasons import IDENTIFIER_ELSEWHERE, reasons
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
 
-#: The score of a candidate that an identifier brought.
-_BY_IDENTIFIER: Final = 1.0
+#: The score of a candidate that an identifier or its place brought.
+_CERTAIN: Final = 1.0
 _DECIMALS: Final = 6
 
 
@@ -22,50 +27,49 @@ def rounded(value: float) -> float:
 
 
 class Judged(NamedTuple):
-    """A candidate after the verdict. ``cited`` is canonical."""
+    """A candidate after the verdict. ``cited`` is canonical; ``row``: its evidence, float64 [columns]."""
 
     cited: str
     method: Method
     score: float
     probability: float
-    evidence: Evidence
+    row: Floats
     status: str | None
 
 
-class _Outlined(NamedTuple):
-    """A candidate of which the outline is known, and so what it could be at most."""
+class _Waiting(NamedTuple):
+    """A candidate before the verdict."""
 
     cited: str
     method: Method
     score: float
-    described: Description
-    outline: Evidence
-    status: str | None
+    work: Work
+    by_identifier: bool
 
 
 class Case:
     """The candidates of one reference. Each work is compared once; of the works that are one, the best counts.
 
     A candidate keeps the method and score by which it was proposed first. The reference's own paper is no candidate, unless the
-    reference carries its identifier.
+    reference carries its identifier. What is proposed has no say before ``judge`` was called with the case.
     """
 
-    def __init__(self, reference: Reference, bearers: Iterable[str], catalog: Catalog, judge: Judge) -> None:
-        """``bearers``: the works that bear an identifier of the reference; they are candidates at once."""
+    def __init__(self, reference: Reference, bearers: Iterable[str], places: Iterable[str], catalog: Catalog) -> None:
+        """``bearers``: the works that bear an identifier of the reference, ``places``: those printed where it says."""
         self.reference = reference
-        self._catalog, self._judge = catalog, judge
-        self._described = describe_reference(reference)
+        self._catalog = catalog
         self._own = catalog.canonical(reference.citing)
-        bearers = tuple(bearers)
+        self.bearers, self.places = bearers, places = tuple(bearers), tuple(places)
         self._bearers = frozenset(map(catalog.canonical, bearers))
         self._proposed: dict[str, tuple[Method, float]] = {}
         self._judged: dict[str, Judged] = {}
-        self._waiting: list[_Outlined] = []
         self._seen: set[str] = set()
-        self.propose(((cited, _BY_IDENTIFIER) for cited in bearers), "identifier")
+        self.waiting: list[_Waiting] = []
+        self.propose(((cited, _CERTAIN) for cited in bearers), "identifier")
+        self.propose(((cited, _CERTAIN) for cited in places), "place")
 
     def propose(self, candidates: Iterable[tuple[str, float]], method: Method) -> None:
-        """Judges works by id, with the score that brought them, best first."""
+        """Takes works by id, with the score that brought them, best first."""
         for cited, score in candidates:
             one = self._catalog.canonical(cited)
             if one == self._own and one not in self._bearers:
@@ -74,28 +78,32 @@ class Case:
             if cited in self._seen or (work := self._catalog.get(cited)) is None:
                 continue
             self._seen.add(cited)
-            described = describe_work(work)
-            outlined = outline(self._described, described, by_identifier=one in self._bearers)
-            self._waiting.append(_Outlined(one, *first, described, outlined, work.status))
+            self.waiting.append(_Waiting(one, *first, work, one in self._bearers))
+
+    def settle(self, probabilities: Iterable[float], rows: Iterable[Floats]) -> None:
+        """Takes the verdict on each of ``waiting``."""
+        for candidate, probability, row in zip(self.waiting, probabilities, rows, strict=True):
+            before = self._judged.get(candidate.cited)
+            if before is None or probability > before.probability:
+                self._judged[candidate.cited] = Judged(
+                    candidate.cited, candidate.method, candidate.score, probability, row, candidate.work.status
+                )
+        self.waiting = []
 
     def ranked(self) -> list[Judged]:
         """Best first: the highest probability, then the smallest id."""
-        for one, method, score, described, outlined, status in self._waiting:
-            evidence = filled(outlined, self._described, described)
-            probability = self._judge.probability(evidence)
-            if one not in self._judged or probability > self._judged[one].probability:
-                self._judged[one] = Judged(one, method, score, probability, evidence, status)
-        self._waiting.clear()
         return sorted(self._judged.values(), key=lambda candidate: (-candidate.probability, candidate.cited))
 
-    def link(self, least: float) -> Link | None:
+    @property
+    def best(self) -> float:
+        """The highest probability, 0 where there is no candidate."""
+        return max((judged.probability for judged in self._judged.values()), default=0.0)
+
+    def link(self, least: float, judge: Judge) -> Link | None:
         """The link to the best, when its probability is at least so high."""
-        known = any(judged.probability >= least for judged in self._judged.values())
-        if not known and not any(self._judge.at_most(each.outline) >= least for each in self._waiting):
-            return None  # without a look at titles, which would be most of the work
-        ranked = self.ranked()
-        if ranked[0].probability < least:
+        if self.best < least or not self._judged:
             return None
+        ranked = self.ranked()
         best = ranked[0]
         return Link.made(
             {
@@ -105,23 +113,63 @@ class Case:
                 "method": best.method,
                 "score": best.score,
                 "probability": rounded(best.probability),
-                "reasons": self._judge.reasons(best.evidence),
+                "reasons": self._reasons(best, judge, linked=True),
+                "evidence": Evidence(*best.row.tolist()).said(),
                 "runner_up": _candidate(ranked[1]) if len(ranked) > 1 else None,
                 "status": best.status,
             }
         )
 
-    def no_link(self, silent: Unresolved) -> Link:
+    def no_link(self, silent: Unresolved, judge: Judge) -> Link:
         """Why there is none: ``silent`` when nothing was proposed, else that the best is another work."""
         reference, ranked = self.reference, self.ranked()
         if not ranked:
             return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=silent)
         best = ranked[0]
-        return Link(
-            reference=reference.id, citing=reference.citing, cited=None, probability=rounded(best.probability),
-            unresolved="not-in-catalog", reasons=self._judge.reasons(best.evidence), runner_up=_candidate(best),
-        )  # fmt: skip
+        return Link.made(
+            {
+                "reference": reference.id,
+                "citing": reference.citing,
+                "cited": None,
+                "probability": rounded(best.probability),
+                "unresolved": "not-in-catalog",
+                "reasons": self._reasons(best, judge, linked=False),
+                "evidence": Evidence(*best.row.tolist()).said(),
+                "runner_up": _candidate(best),
+            }
+        )
+
+    def _reasons(self, best: Judged, judge: Judge, *, linked: bool) -> tuple[str, ...]:
+        """Those of the best candidate; and that an identifier leads elsewhere, where it was not followed."""
+        found = reasons(best.row, judge.contributions(best.row))
+        elsewhere = self._bearers and not (linked and best.cited in self._bearers)
+        return (IDENTIFIER_ELSEWHERE, *found) if elsewhere else found
+
+
+def judge_all(cases: Sequence[Case], judge: Judge, absent: float) -> None:
+    """The verdict on all that waits in the cases, in one pass. ``absent``: share of references without target."""
+    asked = [case for case in cases if case.waiting]
+    works: dict[str, int] = {}
+    listed: list[Work] = []
+    pairs: list[tuple[int, int]] = []
+    by_identifier: list[bool] = []
+    for row, case in enumerate(asked):
+        for candidate in case.waiting:
+            at = works.setdefault(candidate.work.id, len(listed))
+            if at == len(listed):
+                listed.append(candidate.work)
+            pairs.append((row, at))
+            by_identifier.append(candidate.by_identifier)
+    if not pairs:
+        return
+    rows = compare_all([case.reference for case in asked], listed, np.array(pairs), np.array(by_identifier))
+    probabilities = judge.probabilities(rows, absent).tolist()
+    start = 0
+    for case in asked:
+        end = start + len(case.waiting)
+        case.settle(probabilities[start:end], rows[start:end])
+        start = end
 
 
 def _candidate(judged: Judged) -> Candidate:
-    return Candidate.made({"cited": judged.cited, "score": judged.score})
+    return Candidate.made({"cited": judged.cited, "score": judged.score, "probability": rounded(judged.probability)})

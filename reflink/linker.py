@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
-from reflink.judging import Case, rounded
+from reflink.judging import Case, judge_all, rounded
 from reflink.policy import Found, Open, Policy
 from reflink.stopwatch import Stopwatch
 from reflink.text import reference_text, work_text
@@ -36,12 +36,13 @@ def semantic_step(
     watch: Stopwatch | None = None,
     precise: Encodes | None = None,
 ) -> list[Link | Open]:
-    """Settles what identifiers and the semantic index settle; the rest is open. One encoding, one search, in order.
+    """Settles what identifiers, places and the semantic index settle; the rest is open. One encoding and one search.
 
     ``precise``: an encoder that answers again where the best two of ``encoder``, a faster one, are closer than it can tell.
 
-    What an identifier settles is not encoded, which costs far more than the verdict. Without an encoder or vectors there are
-    no semantic candidates. ``watch`` is told how long ``text``, ``model``, ``search`` and ``verdict`` took.
+    What an identifier or the place of print settles is not encoded, which costs far more than the verdict. Without an encoder
+    or vectors there are no semantic candidates. ``watch`` is told how long ``text``, ``model``, ``search`` and ``verdict``
+    took.
     """
     judge, watch = judge or shipped(), watch or Stopwatch()
     if policy.profile == "paper":
@@ -49,26 +50,31 @@ def semantic_step(
         links = [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
         watch.lap("verdict")
         return links
-    settled: list[Link | Open] = []
-    waiting: list[tuple[int, Case, Found]] = []
-    for reference in references:
-        found = Found.made({"by_identifier": _bearers(reference, catalog)})
-        case = Case(reference, found.by_identifier, catalog, judge)
-        link = case.link(policy.sure)
+    sure = max(policy.sure, policy.accept)
+    # A work without a vector can still be found by its letters.
+    complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog)
+    cases = [Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog) for reference in references]
+    judge_all(cases, judge, policy.absent)
+    settled = [case.link(sure, judge) for case in cases]
+    waiting = [(row, case) for row, case in enumerate(cases) if settled[row] is None]
+    watch.lap("verdict")
+    hits = _semantic_hits([case.reference for _, case in waiting], catalog, encoder, policy, watch, precise)
+    for (_, case), near in zip(waiting, hits, strict=True):
+        case.propose(((cited, rounded(score)) for cited, score in near), "semantic")
+    judge_all([case for _, case in waiting], judge, policy.absent)
+    opened: dict[int, Open] = {}
+    for (row, case), near in zip(waiting, hits, strict=True):
+        link = case.link(sure, judge)
+        # What was searched for by its title and is nothing like it will not be found by the same letters either.
+        if link is None and near and complete and case.best < policy.refuse:
+            link = case.no_link("no-candidate", judge)
         if link is None:
-            waiting.append((len(settled), case, found))
-        settled.append(link or Open.made({"reference": reference, "found": found}))
+            semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)
+            found = Found.made({"by_identifier": case.bearers, "places": case.places, "semantic": semantic})
+            opened[row] = Open.made({"reference": case.reference, "found": found})
+        settled[row] = link
     watch.lap("verdict")
-    hits = _semantic_hits([case.reference for _, case, _ in waiting], catalog, encoder, policy, watch, precise)
-    for (row, case, found), near in zip(waiting, hits, strict=True):
-        if not near:
-            continue
-        semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)
-        case.propose(((candidate.cited, candidate.score) for candidate in semantic), "semantic")
-        found = Found.made({"by_identifier": found.by_identifier, "semantic": semantic})
-        settled[row] = case.link(policy.sure) or Open.made({"reference": case.reference, "found": found})
-    watch.lap("verdict")
-    return settled
+    return [link or opened[row] for row, link in enumerate(settled)]
 
 
 def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
@@ -92,17 +98,23 @@ def lexical_step(
     hits = _lexical_hits(texts, catalog, wanted, seeds, floor)
     watch.lap("search")
     judge = judge or shipped()
-    links = []
-    for item, text, near in zip(opens, texts, hits, strict=True):
-        if policy.profile == "paper":
-            links.append(_paper_lexical(item.reference, text, near, catalog))
-            continue
-        found = item.found
-        case = Case(item.reference, found.by_identifier, catalog, judge)
-        case.propose(((candidate.cited, candidate.score) for candidate in found.semantic), "semantic")
+    if policy.profile == "paper":
+        links = [
+            _paper_lexical(item.reference, text, near, catalog) for item, text, near in zip(opens, texts, hits, strict=True)
+        ]
+        watch.lap("verdict")
+        return links
+    cases = []
+    for item, near in zip(opens, hits, strict=True):
+        case = Case(item.reference, item.found.by_identifier, item.found.places, catalog)
+        case.propose(((candidate.cited, candidate.score) for candidate in item.found.semantic), "semantic")
         case.propose(((cited, rounded(score)) for cited, score in near), "lexical")
-        nothing = not text and not found.by_identifier
-        links.append(case.link(policy.accept) or case.no_link("empty" if nothing else "no-candidate"))
+        cases.append(case)
+    judge_all(cases, judge, policy.absent)
+    links = []
+    for case, item, text in zip(cases, opens, texts, strict=True):
+        nothing = not text and not item.found.by_identifier
+        links.append(case.link(policy.accept, judge) or case.no_link("empty" if nothing else "no-candidate", judge))
     watch.lap("verdict")
     return links
 
@@ -110,11 +122,14 @@ def lexical_step(
 def propose(
     references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy
 ) -> list[tuple[str, ...]]:
-    """What the two stages propose for each reference, semantic first, each once; ids of single works, not yet canonical."""
+    """What place, meaning and trigrams propose for each reference, each once; ids of single works, not yet canonical."""
     semantic = _semantic_hits(references, catalog, encoder, policy, Stopwatch())
     texts = [_lexical_query(reference, policy) for reference in references]
     lexical = _lexical_hits(texts, catalog, policy.candidates, [[id_ for id_, _ in near] for near in semantic])
-    return [tuple(dict.fromkeys(id_ for id_, _ in [*a, *b])) for a, b in zip(semantic, lexical, strict=True)]
+    return [
+        tuple(dict.fromkeys([*catalog.places(reference), *(id_ for id_, _ in [*a, *b])]))
+        for reference, a, b in zip(references, semantic, lexical, strict=True)
+    ]
 
 
 class Linker:

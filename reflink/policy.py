@@ -17,8 +17,9 @@ class Policy:
 
     ``threshold``: profile ``paper`` links the semantic top-1 from this cosine on (method: 0.7959 for SBERT and mode TVL).
     ``candidates``: how many each stage proposes. In profile ``production``, ``sure`` is the probability from which the semantic
-    stage links at once, ``accept`` that from which the lexical stage links at all, and ``lexical_floor`` the least s of
-    what it proposes (docs/lexical.md says what one costs).
+    stage links at once, ``refuse`` that below which it says at once that the work is not in the catalog, ``accept`` that from
+    which the lexical stage links at all, and ``lexical_floor`` the least s of what it proposes (docs/lexical.md says what one
+    costs). ``absent``: the share of references whose work is not in the catalog; more of them make every link less probable.
     """
 
     profile: Profile = "production"
@@ -26,15 +27,18 @@ class Policy:
     semantic_mode: Mode = "TVL"
     lexical_mode: Mode = "Raw"
     sure: float = 0.97
+    refuse: float = 0.001
     accept: float = 0.5
     candidates: int = 5
     lexical_floor: float | None = None
+    absent: float = 0.5
 
 
 class Found(Entity):
     """What the semantic step found for a reference it did not settle. Ids are of single works, not yet canonical."""
 
     by_identifier: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
     semantic: tuple[Candidate, ...] = ()
 
 

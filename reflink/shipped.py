@@ -14,7 +14,7 @@ from reflink.errors import ModelNotFound
 #: File, beneath the package ``reflink`` -> sha256 in hexadecimal digits.
 SHA256: Final[dict[str, str]] = {
     "recognition/weights.npz": "7c755b73f2d230ee5597ce00330aa505a9b8530b504b90b026c456d9e0c2590a",
-    "verdict/model.json": "ee1b204da0a36766dcede37519776f47e219f721aff73f2b6b9032b16a8a64f6",
+    "verdict/model.json": "95cd5f93aa23e0e8a39901c510392aa4239b6b253a77dfd28545727a5518fd60",
 }
 
 

@@ -160,7 +160,7 @@ def test_the_library_gives_the_expected_outcomes(links: dict[str, Link]) -> None
 
 
 def test_links_come_by_every_method(links: dict[str, Link]) -> None:
-    assert {link.method for link in links.values() if link.cited} == {"identifier", "semantic", "lexical"}
+    assert {link.method for link in links.values() if link.cited} == {"identifier", "place", "semantic", "lexical"}
 
 
 def test_retracted_works_are_linked_with_their_status(links: dict[str, Link]) -> None:

@@ -27,6 +27,7 @@ class FallbackView:
 
     catalog: Catalog
     accept: float
+    absent: float
     now: int
 
     def after(self, output: Output) -> FallbackView:
@@ -43,7 +44,7 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
     follows = ("catalog",)
 
     def __init__(self, settings: FallbackSettings, clock: Callable[[], float] = time.time) -> None:
-        self.settings, self._clock = settings, clock
+        self.settings, self._clock, self._accept = settings, clock, settings.accept()
 
     def warm(self) -> None:
         """Opens the catalog and reads its topic to the end. Raises SnapshotError."""
@@ -62,7 +63,7 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
     def view(self, batch: Sequence[FallbackEvent]) -> FallbackView:
         """At least the version that the semantic stage saw: a candidate it found must be known here."""
         self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
-        return FallbackView(self.catalog, self.settings.accept, int(self._clock() * 1000))
+        return FallbackView(self.catalog, self._accept, self.settings.absent, int(self._clock() * 1000))
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
         """Outcomes, one event per paper; judged where the semantic stage looked, the older of both versions."""
@@ -73,7 +74,7 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
             by_profile.setdefault(event.profile, []).append(event)
         by_offset: dict[int, list[tuple[PaperEvent, Outcome]]] = {}
         for profile, events in by_profile.items():
-            policy = Policy(profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept)
+            policy = Policy(profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept, absent=view.absent)
             opens = [item for event in events for item in event.items]
             links = iter(lexical_step(opens, view.catalog, policy, watch=watch))
             for event in events:

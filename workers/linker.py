@@ -113,6 +113,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             threshold=settings.threshold,
             semantic_mode=settings.semantic_mode,
             sure=settings.sure,
+            refuse=settings.refuse,
+            accept=settings.accept(),
+            absent=settings.absent,
         )
 
     def warm(self) -> None:

@@ -11,6 +11,7 @@ _FINE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2
 _LONG_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 512, 1024, 4096, 16384, 65536)
 _SCORES = tuple(step / 20 for step in range(21))
+_PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 # Throughput: records read (committed) and written, by topic without prefix.
 RECORDS_IN = Counter("reflink_records_in_total", "Records consumed and committed.", ["topic"])
@@ -34,6 +35,11 @@ END_TO_END_SECONDS = Histogram(
 )
 # What comes out. reason is empty for a link, method is empty for none.
 OUTCOMES = Counter("reflink_outcomes_total", "Outcomes of references.", ["method", "reason"])
+# Why: the phrases of outcomes, of reflink.verdict.reasons.VOCABULARY. linked is yes or no.
+REASONS = Counter("reflink_reasons_total", "Reasons given for outcomes.", ["reason", "linked"])
+PROBABILITIES = Histogram(
+    "reflink_probability", "The verdict's probability of the outcome's best candidate.", ["linked"], buckets=_PROBABILITIES
+)
 SCORES = Histogram("reflink_score", "Score of the outcome's best candidate.", ["method"], buckets=_SCORES)
 # What the ledger did with them: published, unchanged, late (an older version), gone (tombstone).
 LEDGER_DECISIONS = Counter("reflink_ledger_decisions_total", "What became of outcomes in the ledger.", ["decision"])

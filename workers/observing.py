@@ -17,6 +17,10 @@ def observe(seen: Observed) -> None:
         metrics.LEDGER_DECISIONS.labels(decision).inc(count)
     for method, score in seen.scores:
         metrics.SCORES.labels(method).observe(score)
+    for (phrase, linked), count in seen.reasons.items():
+        metrics.REASONS.labels(phrase, linked).inc(count)
+    for linked, probability in seen.probabilities:
+        metrics.PROBABILITIES.labels(linked).observe(probability)
     for arrived, live in seen.arrivals:
         metrics.END_TO_END_SECONDS.labels("yes" if live else "no").observe(max(0.0, (now_ms - arrived) / 1000))
     for step, seconds in seen.seconds.items():

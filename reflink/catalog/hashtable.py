@@ -1,4 +1,4 @@
-"""Rows by the hash of a string key: two sorted arrays that can be mapped from disk and shared by processes.
+"""Rows by the hash of a string key: two sorted arrays that can be mapped from disk and shared by processes; ids in memory.
 
 A hash only proposes rows. Whoever asks verifies them by reading the row: collisions cost time, never a wrong answer.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -32,11 +33,18 @@ class HashTable:
 
     def candidates(self, key: str) -> list[int]:
         """The rows that have a key with this key's hash."""
-        wanted, hashes = key_hash(key), self._hashes
-        start = end = bisect_left(hashes, wanted)
-        while end < len(hashes) and hashes[end] == wanted:
-            end += 1
-        return list(dict.fromkeys(self._rows[start:end].tolist()))
+        return list(self.rows_of(key))
+
+    def rows_of(self, key: str) -> Iterator[int]:
+        """The same one by one, ascending: stopping early saves the rest."""
+        wanted, hashes, rows = key_hash(key), self._hashes, self._rows
+        before = None
+        for position in range(bisect_left(hashes, wanted), len(hashes)):
+            if hashes[position] != wanted:
+                return
+            if (row := rows[position]) != before:
+                before = row
+                yield row
 
     def shared(self) -> list[list[int]]:
         """The rows of each hash that more than one row has."""
@@ -69,3 +77,36 @@ class HashTableBuilder:
         rows = np.array(self._rows, dtype=np.uint32)
         order = np.lexsort((rows, hashes))
         return HashTable(hashes[order], rows[order])
+
+
+class GrowingTable:
+    """Ids by the hash of a key, changeable. Most keys have one id, which needs no set: a quarter of the memory."""
+
+    def __init__(self) -> None:
+        self._ids: dict[int, str | set[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def candidates(self, key: str) -> Collection[str]:
+        """The ids that have a key with this key's hash."""
+        ids = self._ids.get(key_hash(key), ()) if self._ids else ()
+        return (ids,) if isinstance(ids, str) else ids
+
+    def add(self, key: str, id_: str) -> None:
+        """``id_`` has ``key``."""
+        ids = self._ids.setdefault(hashed := key_hash(key), id_)
+        if isinstance(ids, set):
+            ids.add(id_)
+        elif ids != id_:
+            self._ids[hashed] = {ids, id_}
+
+    def discard(self, key: str, id_: str) -> None:
+        """``id_`` has no key with the hash of ``key`` any more."""
+        ids = self._ids.get(hashed := key_hash(key))
+        if isinstance(ids, set):
+            ids.discard(id_)
+            if not ids:
+                del self._ids[hashed]
+        elif ids == id_:
+            del self._ids[hashed]

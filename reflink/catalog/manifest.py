@@ -55,7 +55,8 @@ class Manifest(BaseModel):
 
     ``mode`` is that of the vectors' texts and ``separator`` what stands between their fields (one that does not say it has
     SBERT's), ``lexical_mode`` the mode of the trigrams' texts; ``vectors`` and ``trigrams`` count
-    the works in these indexes, None where there is no index. ``offset`` is the first of ``topic`` that was not applied;
+    the works in these indexes, None where there is no index. ``places``: whether there is a table of places, which older ones
+    lack. ``offset`` is the first of ``topic`` that was not applied;
     ``topic_id`` tells the topic from another of the same name, created later.
     """
 
@@ -67,6 +68,7 @@ class Manifest(BaseModel):
     works: int = 0
     vectors: int | None = None
     trigrams: int | None = None
+    places: bool = False
     model: str | None = None
     precision: str | None = None
     mode: Mode = "TVL"

@@ -1,4 +1,4 @@
-"""The base of a catalog: works as one mapped file of JSON lines, found by row, by id and by identifier.
+"""The base of a catalog: works as one mapped file of JSON lines, found by row, by id, by identifier and by place.
 
 Opening reads no work and makes no Python object per work; pages are shared by every process that maps the same folder.
 """
@@ -11,7 +11,7 @@ from array import array
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,13 @@ from reflink.catalog.components import union
 from reflink.catalog.hashtable import ARRAYS, HashTable, HashTableBuilder
 from reflink.entities import ID_KINDS, Work
 from reflink.errors import UnusableSnapshot
+from reflink.places import work_places
 
 _LINES: Final = "works.jsonl"
 _KIND: Final = "works"
+#: The arrays of every folder, and those of one that says that it has a table of places.
+_ARRAYS: Final = {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), **ARRAYS}
+_PLACES: Final = {f"place_{name}": kind for name, kind in ARRAYS.items()}
 #: Works kept ready, about 2 KB each.
 _REMEMBERED: Final = 8192
 
@@ -45,7 +49,8 @@ class MappedWorks:
     """Rows 0…n-1 of a folder written by ``WorksWriter``.
 
     ``canonical`` uint32 [n]: the row of the smallest id among the works that share identifiers with the row, directly
-    or through others; the row itself where there are none.
+    or through others; the row itself where there are none. ``places``: the rows by ``work_places``; None in a folder
+    written before there was such a table.
     """
 
     def __init__(self, lines: mmap.mmap | bytes, offsets: NDArray[np.int64], keys: HashTable) -> None:
@@ -54,6 +59,7 @@ class MappedWorks:
         self.find = lru_cache(_REMEMBERED)(self._find)
         self.work = lru_cache(_REMEMBERED)(self._work)
         self.canonical: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self.places: HashTable | None = None
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -61,12 +67,15 @@ class MappedWorks:
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Maps the folder. Raises UnusableSnapshot when a file is missing or does not fit the others."""
-        _, arrays = flatfiles.load(folder, _KIND, {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), **ARRAYS})
+        about, arrays = flatfiles.load(folder, _KIND, _ARRAYS)
         offsets, lines = arrays["offsets"], _map_lines(folder / _LINES)
         if not len(offsets) or offsets[-1] != len(lines) or len(arrays["canonical"]) != len(offsets) - 1:
             raise UnusableSnapshot(f"{folder}: damaged: {_LINES} has {len(lines)} bytes, which its offsets do not fit")
         works = cls(lines, offsets, HashTable(arrays["hashes"], arrays["rows"]))
         works.canonical = arrays["canonical"]
+        if about.get("places"):
+            _, arrays = flatfiles.load(folder, _KIND, _PLACES)
+            works.places = HashTable(arrays["place_hashes"], arrays["place_rows"])
         return works
 
     def line(self, row: int) -> bytes:
@@ -110,7 +119,7 @@ class WorksWriter:
         (folder / _LINES).unlink(missing_ok=True)  # never written over: it may be mapped
         self._file = (folder / _LINES).open("wb")
         self._offsets = array("q", [0])
-        self._keys = HashTableBuilder()
+        self._keys, self._places = HashTableBuilder(), HashTableBuilder()
 
     def append(self, work: Work) -> None:
         """The next row."""
@@ -120,6 +129,8 @@ class WorksWriter:
         self._offsets.append(self._offsets[-1] + len(line) + 1)
         for key in keys_of(work):
             self._keys.add(key, row)
+        for key in work_places(work):
+            self._places.add(key, row)
 
     def __enter__(self) -> Self:
         return self
@@ -140,7 +151,9 @@ class WorksWriter:
                         again.append(works.work(row))
             return
         canonical = _canonical_rows(works, groups)
-        flatfiles.save(self._folder, _KIND, {}, {"offsets": offsets, "canonical": canonical, **keys.arrays()})
+        places = {f"place_{name}": array for name, array in self._places.build().arrays().items()}
+        arrays: dict[str, NDArray[Any]] = {"offsets": offsets, "canonical": canonical, **keys.arrays(), **places}
+        flatfiles.save(self._folder, _KIND, {"places": True}, arrays)
 
 
 def _map_lines(path: Path) -> mmap.mmap | bytes:

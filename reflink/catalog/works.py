@@ -1,4 +1,4 @@
-"""Works by id and by identifier: a mapped base, and what was added, replaced or removed since in memory over it.
+"""Works by id, by identifier and by place: a mapped base, and what was added, replaced or removed since in memory over it.
 
 Works that share an identifier are one work; the smallest id of the connected component is canonical. It depends on the
 works present alone, so every replica agrees whatever the order in which they came and went.
@@ -6,14 +6,17 @@ works present alone, so every replica agrees whatever the order in which they ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
+from reflink.catalog.hashtable import GrowingTable
 from reflink.catalog.mapped import MappedWorks, keys_of
 from reflink.entities import Work
+from reflink.places import work_places
 
 
 class Works:
-    """Works by id, changeable, with their identifier table. Memory grows with the changes, not with the base."""
+    """Works by id, changeable, and their tables of identifiers and places. Memory grows with the changes, not with the base."""
 
     def __init__(self, base: MappedWorks | None = None) -> None:
         self._base = base
@@ -21,6 +24,7 @@ class Works:
         self._touched: set[int] = set()  # base rows whose component the growth may have changed
         self._growth: dict[str, Work] = {}
         self._bearers: dict[str, set[str]] = {}  # key → ids of growth works
+        self._placed = GrowingTable()  # key of place → ids of growth works
         self._components: dict[str, tuple[str, ...]] = {}  # memo: member → its component, smallest first
 
     def __len__(self) -> int:
@@ -52,6 +56,44 @@ class Works:
             found |= {work.id for row, work in self._base.bearers(key).items() if row not in self._hidden}
         return found
 
+    @property
+    def has_places(self) -> bool:
+        """Whether ``at_places`` answers: not over a base that has no table of places, lest the growth count as all works."""
+        return self._base is None or self._base.places is not None
+
+    def at_places(self, keys: Sequence[str], most: int) -> dict[str, str]:
+        """The works that have one of ``keys`` among their ``work_places``: id → the first such key.
+
+        A key that more than ``most`` works share is passed over. They are counted by its hash, unread: a key of many works
+        costs no more than one of few, and replicas agree.
+        """
+        kept: list[str] = []
+        rows: dict[int, None] = {}
+        grown: dict[str, None] = {}
+        for key in keys if self.has_places else ():
+            growth, mapped = self._placed.candidates(key), self._rows_placed(key, most + 1)
+            if len(growth) + len(mapped) <= most:
+                kept.append(key)
+                rows.update(dict.fromkeys(mapped))
+                grown.update(dict.fromkeys(growth))
+        works = [self._growth[work_id] for work_id in grown]
+        if self._base is not None:
+            works += map(self._base.work, rows)
+        found = {}
+        for work in works:
+            borne = work_places(work)
+            first = next((key for key in kept if key in borne), None)
+            if first is not None:
+                found[work.id] = first
+        return found
+
+    def _rows_placed(self, key: str, limit: int) -> list[int]:
+        """At most so many base rows with the hash of this key of place."""
+        if self._base is None or self._base.places is None:
+            return []
+        rows = self._base.places.rows_of(key)
+        return list(islice((row for row in rows if row not in self._hidden) if self._hidden else rows, limit))
+
     def canonical(self, work_id: str) -> str:
         """The smallest id among the works that are one with it; ``work_id`` itself when no work has or bears it."""
         if (component := self._components.get(work_id)) is not None:
@@ -75,6 +117,8 @@ class Works:
         self._growth[work.id] = work
         for key in keys:
             self._bearers.setdefault(key, set()).add(work.id)
+        for key in work_places(work):
+            self._placed.add(key, work.id)
         return True
 
     def delete(self, work_id: str) -> bool:
@@ -102,6 +146,8 @@ class Works:
             self._bearers[key].discard(work.id)
             if not self._bearers[key]:
                 del self._bearers[key]
+        for key in work_places(work):
+            self._placed.discard(key, work.id)
 
     def _touch(self, keys: tuple[str, ...]) -> None:
         """Before works bearing ``keys`` change: their components, mapped or memoised, no longer hold."""

@@ -154,6 +154,8 @@ def _info(args: argparse.Namespace) -> int:
     rows = table((("", None), ("", None)))
     rows.show_header = False
     for name, value in facts.items():
+        if name == "places":
+            value = "yes" if value else "no: made before there was a table of places; build it again to find works by place"
         if value is not None:
             rows.add_row(name.replace("_", " "), f"{value:,}" if name == "bytes" else escape(str(value)))
     console().print(rows)

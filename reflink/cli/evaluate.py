@@ -3,100 +3,150 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from reflink.cli import OK
-from reflink.cli.output import console, table
+from reflink.cli.measured import show
+from reflink.cli.output import console
 
 if TYPE_CHECKING:
-    from reflink.evaluation.measure import Outcome
+    from reflink.evaluation.outcomes import Outcome
     from reflink.evaluation.worlds import World
     from reflink.policy import Policy
 
 NAME: Final = "evaluate"
 HELP: Final = """Measure accuracy on references whose targets are known, identifiers withheld.
 
-Every reference is judged by a model that was not trained on its citing paper. Works encoded once are remembered under --cache.
+Every reference is judged by a model that was not trained on its citing paper. What is encoded is remembered under --cache, and
+what is measured by mode too, so that a run that was interrupted does neither again. Intervals: 95%, by the bootstrap over
+citing papers.
+
+worlds:
+  closed   every target is in the catalog; the figure is the error: queries not linked to their target
+  open     half of the works are taken out, by a hash of their group. precision: right links of all links. recall: right
+           links of the queries whose target is there. false link: queries linked though their target is not there
 
 examples:
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz
-  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --profile paper --world closed --json paper.json"""
+  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --profile paper --world closed --json paper.json
+  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --modes TVL,Raw --report report/
+  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --full --report report/ --json figures.json"""
+
+#: What --full writes to when no --report says so.
+_REPORT: Final = Path("report")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Works, references, the policy and where to write what was measured."""
+    """Works, references, what to measure, the policy and where to write what was measured."""
     parser.add_argument("--catalog", type=Path, required=True, metavar="WORKS", help="works as JSON lines, .gz or not")
     parser.add_argument(
         "--references", type=Path, required=True, metavar="REFS", help="references with their targets, likewise"
     )
     parser.add_argument("--profile", choices=("paper", "production"), default="production", help="how links are decided")
-    parser.add_argument("--world", choices=("closed", "open", "both"), default="both", help="all works, or half of them")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
-    parser.add_argument("--outcomes", type=Path, metavar="FILE", help="write a line for each query (and world, if both) here")
     parser.add_argument("--cache", type=Path, default=Path(".cache/vectors"), help="vectors encoded before (.cache/vectors)")
-    parser.add_argument("--present", type=int, choices=range(11), metavar="TENTHS", help="of the open world (default: half)")
-    parser.add_argument(
+    _add_what(parser.add_argument_group("what to measure"))
+    _add_output(parser.add_argument_group("where to write it"))
+    _add_policy(parser.add_argument_group("how links are decided, to try other values"))
+
+
+def _add_what(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--world", choices=("closed", "open", "both"), default="both", help="all works, or half of them")
+    group.add_argument("--present", type=int, choices=range(11), metavar="TENTHS", help="of the open world (default: half)")
+    group.add_argument("--shares", action="store_true", help="open worlds with 20%% and 80%% of the targets too")
+    group.add_argument("--fields-hidden", action="store_true", help="each world also with the raw text of references alone")
+    group.add_argument(
+        "--modes", type=_modes, default=(), metavar="M,M|all",
+        help="the published work's tables in these modes, as T,TVL,Raw: field availability, truncation limits, error and time "
+        "by approach, the curve and the hybrid by threshold; encodes all works in each, once; measures the closed world too",
+    )  # fmt: skip
+    group.add_argument("--full", action="store_true", help=f"--shares --fields-hidden --modes all --report {_REPORT}")
+    group.add_argument(
         "--identifiers", action="store_true", help="leave the references their identifiers: flatters the figures"
     )
-    for name, what in (("accept", "link from this probability on"), ("sure", "link without the trigrams from this one on")):
-        parser.add_argument(f"--{name}", type=float, metavar="P", help=f"{what}, profile production")
-    parser.add_argument("--candidates", type=int, metavar="K", help="that each stage proposes (default: 5)")
-    parser.add_argument("--lexical-floor", type=float, metavar="S", help="least s of those by trigrams, profile production")
-    parser.add_argument("--threshold", type=float, metavar="COSINE", help="of the semantic stage, profile paper")
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--json", type=Path, metavar="FILE", help="write the figures here; all are fractions")
+    group.add_argument("--outcomes", type=Path, metavar="FILE", help="write a line for each query (and world, if several) here")
+    group.add_argument(
+        "--report", type=Path, metavar="DIR",
+        help="write index.html here: one page that needs nothing else, with plots and every mistake with its evidence; "
+        "measures the published threshold in the open world too",
+    )  # fmt: skip
+
+
+def _add_policy(group: argparse._ArgumentGroup) -> None:
+    for name, what in (
+        ("accept", "link from this probability on"),
+        ("sure", "link without the trigrams from this one on; 1: never"),
+        ("refuse", "say without the trigrams that the work is not there below this one; 0: never"),
+        ("absent", "share of references without target that probabilities are meant for"),
+    ):
+        group.add_argument(f"--{name}", type=float, metavar="P", help=f"{what}, profile production")
+    group.add_argument("--candidates", type=int, metavar="K", help="that each stage proposes (default: 5)")
+    group.add_argument("--lexical-floor", type=float, metavar="S", help="least s of those by trigrams, profile production")
+    group.add_argument("--threshold", type=float, metavar="COSINE", help="of the semantic stage, profile paper")
+
+
+def _modes(text: str) -> tuple[str, ...]:
+    """The modes of a comma-separated list. Raises ArgumentTypeError for one that is not known."""
+    from reflink.evaluation.approaches import MODES
+
+    known = list(dict.fromkeys([*(mode for modes in MODES.values() for mode in modes), "TA"]))
+    if text == "all":
+        return tuple(known)
+    asked = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+    if unknown := [mode for mode in asked if mode not in known]:
+        raise argparse.ArgumentTypeError(f"unknown mode {unknown[0]}: expected all, or some of {','.join(known)}")
+    return asked
 
 
 def run(args: argparse.Namespace) -> int:
     """0; what cannot be read is raised."""
     from reflink.evaluation.run import evaluate
 
+    if args.full:
+        args.shares = args.fields_hidden = True
+        args.modes, args.report = args.modes or _modes("all"), args.report or _REPORT
     worlds: list[World] = ["closed", "open"] if args.world == "both" else [args.world]
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,
-        identifiers=args.identifiers,
+        identifiers=args.identifiers, shares=args.shares, fields_hidden=args.fields_hidden, rule=bool(args.report),
+        modes=args.modes,
     )  # fmt: skip
-    measured = evaluation.to_dict()
     if args.json:
-        args.json.write_bytes(orjson.dumps(measured, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        _write(args.json, orjson.dumps(evaluation.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if args.outcomes:
-        _write_outcomes(args.outcomes, evaluation.outcomes)
-    _show(measured)
+        _write(args.outcomes, _outcomes(evaluation.outcomes))
+    show(evaluation.to_dict(), console())
+    if args.report:
+        from reflink.evaluation import report
+
+        console().print(f"report: {report.write(evaluation, args.report)}", soft_wrap=True)
     return OK
 
 
 def _policy(args: argparse.Namespace) -> Policy:
     from reflink.policy import Policy
 
-    names = ("threshold", "accept", "sure", "candidates", "lexical_floor")
+    names = ("threshold", "accept", "sure", "refuse", "absent", "candidates", "lexical_floor")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return Policy(profile=args.profile, **given)
 
 
-def _write_outcomes(path: Path, outcomes: dict[World, list[Outcome]]) -> None:
-    with path.open("wb") as file:
-        for world, lines in outcomes.items():
-            # A file of one world has no need to name it on every line.
-            named = {"world": world} if len(outcomes) > 1 else {}
-            for outcome in lines:
-                file.write(orjson.dumps({**outcome.to_dict(), **named}) + b"\n")
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
-def _show(measured: dict[str, Any]) -> None:
-    shown = table([("world", 2), ("queries", 2), ("n", 1), ("error", 2), ("precision", 2), ("recall", 2), ("false link", 2)])
-    for world in ("closed", "open"):
-        if world not in measured:
-            continue
-        figures = measured[world]
-        for kind, of in {"all": figures, **figures["kinds"]}.items():
-            cells = [_percent(of, name) for name in ("error", "precision", "recall", "false_link")]
-            shown.add_row(world, kind, str(of["queries"]), *cells)
-    console().print(shown)
-
-
-def _percent(figures: dict[str, Any], name: str) -> str:
-    if name not in figures:
-        return ""
-    low, high = cast(list[float], figures[f"{name}_interval"])
-    return f"{100 * figures[name]:.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
+def _outcomes(outcomes: Mapping[str, Sequence[Outcome]]) -> bytes:
+    lines = []
+    for world, found in outcomes.items():
+        # A file of one world has no need to name it on every line.
+        named = {"world": world} if len(outcomes) > 1 else {}
+        lines += [orjson.dumps({**outcome.to_dict(), **named}) + b"\n" for outcome in found]
+    return b"".join(lines)

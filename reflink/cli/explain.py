@@ -6,8 +6,10 @@ import argparse
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.inputs import read_papers
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     from reflink.verdict import Evidence, Verdict
 
 NAME: Final = "explain"
-HELP: Final = """Show why one reference was linked, or was not: candidates of both stages, evidence, verdict.
+HELP: Final = """Show why one reference was linked, or was not: candidates of all stages, evidence, verdict.
+
+Each candidate's table says what both sides have and how many points, in log-odds, each subject gives for (+) or against (-) a
+link; with the base they add up to the verdict's probability.
 
 examples:
   reflink explain paper.xml --reference 7 --catalog catalog/              the seventh reference
@@ -29,17 +34,25 @@ examples:
 
 #: A probability and a cosine that nothing reaches: every stage then lays its candidates open.
 _NEVER: Final = 2.0
+#: Candidates whose points are shown; of the others, the verdict alone.
+_IN_FULL: Final = 3
 
 
 @dataclass
 class Considered:
-    """A work that some stage proposed, what each said, and the verdict on it."""
+    """A work that some stage proposed, what each said, and the verdict on it.
+
+    ``points``: log-odds by subject; with ``base`` they add up to the verdict's.
+    """
 
     work: Work
     canonical: str
     evidence: Evidence
     verdict: Verdict
+    points: dict[str, float]
+    base: float
     identifier: bool = False
+    place: bool = False
     semantic: float | None = None
     lexical: float | None = None
 
@@ -84,29 +97,29 @@ def pick(paper: Paper, wanted: str) -> Reference | None:
 
 
 def consider(reference: Reference, linker: Linker) -> list[Considered]:
-    """All candidates of identifiers and of both searches, the most probable first."""
+    """All candidates of identifiers, places and both searches, the most probable first."""
     from reflink.linker import semantic_step
-    from reflink.policy import Open
+    from reflink.policy import Found, Open
     from reflink.text import reference_text, work_text
-    from reflink.verdict import Verdict, evidence
 
     catalog, policy = linker.catalog, linker.policy
     considered: dict[str, Considered] = {}
+    # Bearers are what any of the identifiers leads to, canonical.
     bearers = {*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)}
 
     def of(work_id: str) -> Considered | None:
         if work_id not in considered and (work := catalog.get(work_id)) is not None:
-            canonical = catalog.canonical(work_id)
-            found = evidence(reference, work, by_identifier=canonical in bearers)
-            judged = Verdict(linker.judge.probability(found), linker.judge.reasons(found))
-            considered[work_id] = Considered(work, canonical, found, judged, identifier=canonical in bearers)
+            considered[work_id] = _judged(reference, work, catalog.canonical(work_id), bearers, linker)
         return considered.get(work_id)
 
     for work_id in bearers:
         of(work_id)
-    undecided = replace(policy, sure=_NEVER, threshold=_NEVER)
+    for work_id in catalog.places(reference):
+        if (one := of(work_id)) is not None:
+            one.place = True
+    undecided = replace(policy, sure=_NEVER, threshold=_NEVER, refuse=0.0)
     first = semantic_step([reference], catalog, linker.encoder, undecided)[0]
-    for candidate in first.found.semantic if isinstance(first, Open) else ():
+    for candidate in (first.found if isinstance(first, Open) else Found()).semantic:
         if (one := of(candidate.cited)) is not None:
             one.semantic = candidate.score
     mode = policy.lexical_mode
@@ -118,17 +131,35 @@ def consider(reference: Reference, linker: Linker) -> list[Considered]:
     return sorted(considered.values(), key=lambda one: (-one.verdict.probability, one.work.id))
 
 
+def _judged(reference: Reference, work: Work, canonical: str, bearers: set[str], linker: Linker) -> Considered:
+    from reflink.verdict import Verdict, evidence
+    from reflink.verdict.reasons import reasons
+
+    found = evidence(reference, work, by_identifier=canonical in bearers)
+    row = np.array(found)
+    points = linker.judge.contributions(row)
+    probability = float(linker.judge.probabilities(row[None], linker.policy.absent)[0])
+    base = _log_odds(probability) - sum(points.values())
+    verdict = Verdict(probability, reasons(row, points))
+    return Considered(work, canonical, found, verdict, points, base, identifier=canonical in bearers)
+
+
+def _log_odds(probability: float) -> float:
+    return float(np.log(probability / (1 - probability))) if 0 < probability < 1 else 0.0
+
+
 def _to_dict(candidate: Considered) -> dict[str, Any]:
-    said = {name: value for name, value in candidate.evidence._asdict().items() if value is not None}
     return {
         "cited": candidate.canonical,
         "work": candidate.work,
         "identifier": candidate.identifier,
+        "place": candidate.place,
         "semantic": candidate.semantic,
         "lexical": candidate.lexical,
         "probability": candidate.verdict.probability,
         "reasons": candidate.verdict.reasons,
-        "evidence": said,
+        "points": {name: round(value, 3) for name, value in candidate.points.items()},
+        "evidence": candidate.evidence.said(),
     }
 
 
@@ -141,27 +172,45 @@ def _show(out: Console, reference: Reference, considered: list[Considered], link
         out.print(f"\n[bold]{number}. {escape(one.work.id)}[/bold]  {escape(describe(one.work))}", soft_wrap=True)
         if one.canonical != one.work.id:
             out.print(f"   one work with {escape(one.canonical)}", soft_wrap=True)
-        rows = table((("", None), ("", None)))
-        rows.show_header = False
-        for name, said in (
-            ("found by", _found_by(one)),
-            ("verdict", f"{one.verdict.probability:.2%}"),
-            *((("reasons" if first else ""), reason) for first, reason in _first(one.verdict.reasons)),
-        ):
-            rows.add_row(f"   {name}", escape(said))
-        out.print(rows)
+        out.print(f"   found by {_found_by(one)}; probability {one.verdict.probability:.2%}", soft_wrap=True)
+        out.print(f"   {escape('; '.join(one.verdict.reasons))}", soft_wrap=True)
+        if number <= _IN_FULL:
+            out.print(_points(reference, one))
     if not considered:
         out.print("\nno candidate: nothing in the catalog is similar, and no identifier is known there")
     outcome = f"cites {link.cited} ({link.method})" if link.cited else f"not linked: {link.unresolved}"
-    out.print(f"\n[bold]{escape(outcome)}[/bold]  profile {linker.policy.profile}", soft_wrap=True)
+    least = f"; a link needs {linker.policy.accept:.2%}" if linker.policy.profile == "production" else ""
+    out.print(f"\n[bold]{escape(outcome)}[/bold]  profile {linker.policy.profile}{least}", soft_wrap=True)
+
+
+def _points(reference: Reference, one: Considered) -> Table:
+    """Both sides and the points, the weightiest subject first."""
+    work = one.work
+    sides: dict[str, tuple[Any, Any]] = {
+        "title": (reference.title or reference.chapter_title, work.title),
+        "authors": (", ".join(reference.last_names) or reference.collab, ", ".join(work.authors)),
+        "year": (reference.year, work.year),
+        "volume": (reference.volume, work.volume),
+        "page": (reference.first_page, work.fpage),
+        "venue": (reference.venue, work.venue),
+        "identifier": (identifiers(reference.ids), identifiers(work.ids)),
+    }
+    rows = table((("   subject", None), ("points", None), ("reference", 4), ("work", 4)))
+    for subject, value in sorted(one.points.items(), key=lambda item: (-abs(item[1]), item[0])):
+        a, b = sides.get(subject, ("", ""))
+        rows.add_row(f"   {subject}", f"{value:+.2f}", escape(_short(a)), escape(_short(b)))
+    rows.add_row("   base", f"{one.base:+.2f}", "", "")
+    return rows
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value or "").split())
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _found_by(one: Considered) -> str:
     ways = ["identifier"] if one.identifier else []
+    ways += ["place"] if one.place else []
     ways += [f"meaning {one.semantic:.4f}"] if one.semantic is not None else []
     ways += [f"trigrams {one.lexical:.4f}"] if one.lexical is not None else []
     return ", ".join(ways)
-
-
-def _first(reasons: tuple[str, ...]) -> list[tuple[bool, str]]:
-    return [(number == 0, reason) for number, reason in enumerate(reasons)]

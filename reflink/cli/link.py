@@ -15,11 +15,12 @@ from reflink.cli.inputs import add_files, read_papers
 from reflink.cli.models import add_model, load_encoder
 from reflink.cli.output import add_json, complain, console, describe, table, write_json
 from reflink.entities import Link, Paper
-from reflink.errors import ReflinkError
+from reflink.errors import BadRecord, ReflinkError
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
     from reflink.linker import Linker
+    from reflink.policy import Policy
 
 NAME: Final = "link"
 HELP: Final = """Link the references of papers to the works of a catalog.
@@ -49,6 +50,15 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
         default="production",
         help="production refuses what is not in the catalog; paper is the published method (default: production)",
     )
+    parser.add_argument(
+        "--min-probability", type=float, metavar="P", help="link from this probability on, profile production (default: 0.5)"
+    )
+    parser.add_argument(
+        "--link-precision",
+        type=float,
+        metavar="SHARE",
+        help="or: from the probability on that makes this share of the links right, e.g. 0.997",
+    )
     add_model(parser)
 
 
@@ -64,8 +74,23 @@ def open_linker(args: argparse.Namespace) -> Linker:
         catalog.vectors.threads = os.cpu_count() or 1
         if encoder.device.startswith("cuda"):
             catalog.vectors.place(encoder.device, spare=0, stream=True)
-    policy = Policy(profile=args.profile, semantic_mode=catalog.mode, lexical_mode=catalog.lexical_mode)
+    policy = Policy(
+        profile=args.profile, semantic_mode=catalog.mode, lexical_mode=catalog.lexical_mode, accept=_accept(args, Policy())
+    )
     return Linker(catalog, encoder, policy)
+
+
+def _accept(args: argparse.Namespace, policy: Policy) -> float:
+    """The least probability of a link that was asked for. Raises BadRecord for what cannot be reached."""
+    from reflink.verdict.judge import shipped
+
+    if args.link_precision is not None:
+        try:
+            return shipped().least_for(args.link_precision)
+        except ValueError as error:
+            raise BadRecord(f"--link-precision: {error}") from None
+    given: float | None = args.min_probability
+    return policy.accept if given is None else given
 
 
 def run(args: argparse.Namespace) -> int:

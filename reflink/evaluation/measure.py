@@ -1,85 +1,75 @@
-"""Figures of a run: error in the closed world; precision, recall and false links in the open one, with 95% intervals."""
+"""Figures of a run: error in the closed world; precision, recall and false links in the open one, with 95% intervals.
+
+Every figure is a share in [0, 1]. Intervals are by the bootstrap over citing papers (`reflink.evaluation.bootstrap`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
-from reflink.entities import Link
+import numpy as np
+
+from reflink.evaluation import causes
+from reflink.evaluation.bootstrap import intervals
+from reflink.evaluation.bootstrap import wilson as interval
+from reflink.evaluation.calibration import calibration, thresholds
+from reflink.evaluation.outcomes import Outcome
+
+__all__ = ["Outcome", "closed_figures", "figures", "interval", "open_figures"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one query. ``present``: its target is in the catalog. ``right``: the link names it."""
-
-    rid: str
-    kind: str
-    present: bool
-    right: bool
-    link: Link
-
-    def to_dict(self) -> dict[str, Any]:
-        """One line of an outcomes file."""
-        link = self.link
-        line = {
-            "rid": self.rid, "cited": link.cited, "probability": link.probability, "present": self.present,
-            "right": self.right, "kind": self.kind, "method": link.method, "score": link.score,
-            "unresolved": link.unresolved, "reasons": list(link.reasons) or None,
-            "runner_up": link.runner_up.to_dict() if link.runner_up else None,
-        }  # fmt: skip
-        return {name: value for name, value in line.items() if value is not None or name in ("cited", "probability")}
-
-
-def interval(hits: int, n: int) -> list[float]:
-    """Wilson's 95% interval of the share ``hits / n``; [0, 1] without observations."""
-    if n == 0:
-        return [0.0, 1.0]
-    z, share = 1.959964, hits / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return [round(max(0.0, centre - half), 6), round(min(1.0, centre + half), 6)]
-
-
-def _share(hits: int, n: int) -> float:
-    return round(hits / n, 6) if n else 0.0
+def _shares(outcomes: Sequence[Outcome], **parts: tuple[Any, Any]) -> dict[str, Any]:
+    """Each share by name, and its interval as ``name_interval``."""
+    papers = [outcome.link.citing for outcome in outcomes]
+    sums = {
+        name: (float(np.broadcast_to(hits, len(papers)).sum()), float(np.broadcast_to(counted, len(papers)).sum()))
+        for name, (hits, counted) in parts.items()
+    }
+    found = intervals(papers, parts)
+    return {
+        **{name: round(hits / counted, 6) if counted else 0.0 for name, (hits, counted) in sums.items()},
+        **{f"{name}_interval": found[name] for name in parts},
+    }
 
 
 def closed_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """``error``: share of the queries not linked to their target."""
-    wrong = sum(not outcome.right for outcome in outcomes)
-    return {
-        "error": _share(wrong, len(outcomes)), "error_interval": interval(wrong, len(outcomes)),
-        "queries": len(outcomes), **_methods(outcomes),
-    }  # fmt: skip
+    wrong = np.array([not outcome.right for outcome in outcomes], dtype=float)
+    return {**_shares(outcomes, error=(wrong, 1)), "queries": len(outcomes), **_counts(outcomes)}
 
 
 def open_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """``precision``: right / links; ``recall``: right / queries with a target; ``false_link``: linked / queries without."""
-    links = sum(outcome.link.cited is not None for outcome in outcomes)
-    right = sum(outcome.right for outcome in outcomes)
-    present = sum(outcome.present for outcome in outcomes)
-    absent = len(outcomes) - present
-    false = sum(outcome.link.cited is not None and not outcome.present for outcome in outcomes)
+    linked = np.array([outcome.link.cited is not None for outcome in outcomes], dtype=float)
+    right = np.array([outcome.right for outcome in outcomes], dtype=float)
+    present = np.array([outcome.present for outcome in outcomes], dtype=float)
+    absent = 1 - present
     return {
-        "precision": _share(right, links), "recall": _share(right, present), "f1": _share(2 * right, links + present),
-        "false_link": _share(false, absent), "precision_interval": interval(right, links),
-        "recall_interval": interval(right, present), "false_link_interval": interval(false, absent),
-        "queries": len(outcomes), "present": present, "absent": absent, "links": links, "right": right,
-        **_methods(outcomes),
+        **_shares(
+            outcomes, precision=(right, linked), recall=(right, present), f1=(2 * right, linked + present),
+            false_link=(linked * absent, absent),
+        ),
+        "queries": len(outcomes), "present": int(present.sum()), "absent": int(absent.sum()), "links": int(linked.sum()),
+        "right": int(right.sum()), **_counts(outcomes),
     }  # fmt: skip
 
 
 def figures(outcomes: Sequence[Outcome], *, closed: bool) -> dict[str, Any]:
-    """The figures of all queries, and apart for each kind of query there is."""
+    """The figures of all queries, and apart for each kind of query there is; of an open world also how calibrated it is.
+
+    ``without_suspects``: the same without the queries whose target is probably false in the data, where there are such.
+    """
     of = closed_figures if closed else open_figures
     kinds = sorted({outcome.kind for outcome in outcomes})
     by_kind = {kind: of([outcome for outcome in outcomes if outcome.kind == kind]) for kind in kinds}
-    return {**of(outcomes), "kinds": by_kind}
+    sound = [outcome for outcome in outcomes if not outcome.suspect]
+    known: dict[str, Any] = {} if len(sound) == len(outcomes) else {"without_suspects": of(sound)}
+    known |= {} if closed else {"calibration": calibration(outcomes), "thresholds": thresholds(outcomes)}
+    return {**of(outcomes), "kinds": by_kind, **{name: value for name, value in known.items() if value}}
 
 
-def _methods(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+def _counts(outcomes: Iterable[Outcome]) -> dict[str, Any]:
     found = Counter(outcome.link.method or outcome.link.unresolved or "none" for outcome in outcomes)
-    return {"methods": dict(sorted(found.items()))}
+    return {"methods": dict(sorted(found.items())), "causes": causes.counted(outcomes)}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 from rich.console import Console
@@ -13,12 +15,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from reflink.catalog import Catalog
 from reflink.entities import Link, Reference, Work
+from reflink.evaluation.bootstrap import RESAMPLES
+from reflink.evaluation.causes import cause_of
 from reflink.evaluation.judges import HeldOut
-from reflink.evaluation.measure import Outcome, figures
-from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
+from reflink.evaluation.measure import figures
+from reflink.evaluation.noise import suspects
+from reflink.evaluation.outcomes import Outcome, best_of
+from reflink.evaluation.records import Listing, Query, read_queries, read_works, without_identifiers
+from reflink.evaluation.rule import rule_figures
 from reflink.evaluation.vectors import CachedEncoder
-from reflink.evaluation.worlds import Groups, World
-from reflink.linker import Linker
+from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_of
+from reflink.linker import Linker, propose
 from reflink.policy import Policy
 
 _BATCH: Final = 256
@@ -61,19 +68,46 @@ def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy 
     return catalog
 
 
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A query that went wrong, with the records that tell why; a work is None where there is none, or it is not listed."""
+
+    outcome: Outcome
+    reference: Reference
+    target: Work | None
+    chosen: Work | None
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """Outcomes of every query by world; ``held_out`` of them were judged by a model not trained on their citing paper."""
+    """Outcomes and mistakes by what was measured: ``closed``, ``open``, ``open_80``, ``open_20``, ``raw_only.closed``, …
 
-    outcomes: dict[World, list[Outcome]]
+    ``rule``: of the open world, what the published threshold gives there. ``tables``: the paper's (asked for by mode).
+    """
+
+    outcomes: dict[str, list[Outcome]]
     about: dict[str, Any]
+    mistakes: dict[str, list[Mistake]] = field(default_factory=dict)
+    rule: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def measured(self) -> dict[str, Any]:
+        """The figures, as JSON; what was not asked for is not there."""
+        found: dict[str, Any] = {}
+        for name, outcomes in self.outcomes.items():
+            outer, _, inner = name.rpartition(".")
+            into = found.setdefault(outer, {}) if outer else found
+            into[inner] = figures(outcomes, closed=inner == "closed")
+        if self.rule:
+            found["open"]["rule"] = self.rule
+        if self.tables:
+            found["tables"] = self.tables
+        return {**found, "about": self.about}
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures: ``closed`` and ``open`` as measured, ``about`` the run."""
-        measured: dict[str, Any] = {
-            world: figures(outcomes, closed=world == "closed") for world, outcomes in self.outcomes.items()
-        }
-        return {**measured, "about": self.about}
+        """The figures: ``closed`` and ``open`` as measured, what else was asked for, and ``about`` the run."""
+        return self.measured
 
 
 def link_held_out(
@@ -98,38 +132,122 @@ def evaluate(
     references: Path,
     *,
     policy: Policy,
-    worlds: Sequence[World],
+    worlds: Collection[World],
     cache: Path,
     present: int | None = None,
     identifiers: bool = False,
+    shares: bool = False,
+    fields_hidden: bool = False,
+    rule: bool = False,
+    modes: Sequence[str] = (),
 ) -> Evaluation:
     """Runs the protocol: links every query of ``references`` in each world of ``works``.
 
     ``present``: tenths of the groups that the open world keeps, None for the protocol's half. ``identifiers``: leaves the
-    references their identifiers, and the figures then say little: the truth comes from them. Raises
-    BadRecord and ModelNotFound.
+    references their identifiers, and the figures then say little: the truth comes from them. ``shares``: also with 80% and
+    20% present. ``fields_hidden``: also with the raw text alone, in each of ``worlds``. ``rule``: also the published
+    threshold in the open world. ``modes``: the paper's tables in these modes; the closed world is then measured too.
+    Raises BadRecord and ModelNotFound.
     """
+    began = monotonic()
     listings, queries = list(read_works(works)), list(read_queries(references))
-    groups, judges, encoder = Groups.read(listings), HeldOut.shipped(), default_encoder(cache)
-    catalog = build_catalog([listing.work for listing in listings], encoder, policy)
-    asked = [query.reference if identifiers else without_identifiers(query.reference) for query in queries]
-    outcomes: dict[World, list[Outcome]] = {}
-    for world in sorted(set(worlds)):  # the open world is what is left of the closed one
-        if world == "open":
-            catalog.remove(groups.removed(present))
-        links = link_held_out(asked, catalog, encoder, policy, judges, f"linking, {world} world")
-        outcomes[world] = [
-            _outcome(query, link, catalog, groups, world, present) for query, link in zip(queries, links, strict=True)
-        ]
+    encoder = default_encoder(cache)
+    session = _Session(listings, queries, Groups.read(listings), encoder, HeldOut.shipped(), policy, identifiers)
+    asked = settings_of({*worlds, "closed"} if modes else worlds, present, shares=shares)
+    tables: dict[str, Any] = {}
+    for setting, catalog in session.catalogs(asked):
+        session.run(setting.name, setting, catalog)
+        if fields_hidden and setting.name in worlds:
+            session.run(f"raw_only.{setting.name}", setting, catalog, hide=True)
+        if rule and setting.name == "open":
+            session.measure_rule(setting, catalog)
+        if modes and setting.name == "closed":
+            from reflink.evaluation.approaches import tables as measure_tables
+
+            tables = measure_tables(listings, queries, session.groups, catalog, cache, modes, tracked, encoder=encoder)
+        del catalog  # one at a time in memory
     about = {
         "profile": policy.profile, "works": len(listings), "queries": len(queries), "identifiers": identifiers,
         "encoder": encoder.name, "precision": encoder.precision, "present": present,
-        "held_out": sum(judges.is_known(query.reference.citing) for query in queries),
+        "held_out": sum(session.judges.is_known(query.reference.citing) for query in queries),
+        "papers": len({query.reference.citing for query in queries}), "resamples": RESAMPLES, "accept": policy.accept,
+        "suspects": len(session.suspects),
+        "catalog": works.name, "references": references.name, "seconds": round(monotonic() - began, 1),
     }  # fmt: skip
-    return Evaluation(outcomes, about)
+    return Evaluation(session.outcomes, about, session.mistakes, session.rule, tables)
 
 
-def _outcome(query: Query, link: Link, catalog: Catalog, groups: Groups, world: World, present: int | None) -> Outcome:
-    here = not groups.is_absent(query.truth, world, present)
-    right = here and link.cited in {catalog.canonical(id_) for id_ in groups.same(query.truth)}
-    return Outcome(query.reference.id, query.kind, here, right, link)
+class _Session:
+    """What the runs in several worlds share, and what they found."""
+
+    def __init__(
+        self,
+        listings: Sequence[Listing],
+        queries: Sequence[Query],
+        groups: Groups,
+        encoder: CachedEncoder,
+        judges: HeldOut,
+        policy: Policy,
+        identifiers: bool,
+    ) -> None:
+        self.queries, self.groups, self.encoder, self.judges, self.policy = queries, groups, encoder, judges, policy
+        self.suspects = suspects(queries, listings, groups)
+        self.works = {listing.work.id: listing.work for listing in listings}
+        self.asked = [query.reference if identifiers else without_identifiers(query.reference) for query in queries]
+        self.outcomes: dict[str, list[Outcome]] = {}
+        self.mistakes: dict[str, list[Mistake]] = {}
+        self.rule: dict[str, Any] = {}
+
+    def catalogs(self, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Catalog]]:
+        """Each world's catalog: what is left of the last one where that had all of it, else built anew."""
+        catalog, lacked = None, frozenset[str]()
+        for setting in settings:
+            lacks = self.groups.lacking(setting)
+            if catalog is None or not lacks >= lacked:
+                kept = [work for id_, work in self.works.items() if id_ not in lacks]
+                catalog = None
+                catalog = build_catalog(kept, self.encoder, self.policy)
+            else:
+                catalog.remove(lacks - lacked)
+            lacked = lacks
+            yield setting, catalog
+
+    def run(self, name: str, setting: Setting, catalog: Catalog, *, hide: bool = False) -> None:
+        """Links all queries and keeps what became of them under ``name``."""
+        asked = [hidden(reference) for reference in self.asked] if hide else self.asked
+        what = f"linking, {name.replace('_', ' ').replace('.', ', ')}"
+        links = link_held_out(asked, catalog, self.encoder, self.policy, self.judges, what)
+        outcomes = [self._outcome(query, link, catalog, setting) for query, link in zip(self.queries, links, strict=True)]
+        wrong = [row for row, outcome in enumerate(outcomes) if outcome.error]
+        proposed = self._proposed([row for row in wrong if outcomes[row].present], asked, catalog)
+        self.mistakes[name] = []
+        for row in wrong:
+            target, chosen = self.works.get(self.queries[row].truth), self.works.get(outcomes[row].chosen or "")
+            cause = cause_of(outcomes[row], asked[row], target, chosen, proposed=row in proposed)
+            outcomes[row] = replace(outcomes[row], cause=cause)
+            self.mistakes[name].append(Mistake(outcomes[row], asked[row], target, chosen))
+        self.outcomes[name] = outcomes
+
+    def measure_rule(self, setting: Setting, catalog: Catalog) -> None:
+        """What the published rule gives: the nearest neighbour by meaning, from a threshold on."""
+        always = replace(self.policy, profile="paper", threshold=-1.0)
+        links = link_held_out(self.asked, catalog, self.encoder, always, self.judges, "the published threshold, open world")
+        outcomes = [self._outcome(query, link, catalog, setting) for query, link in zip(self.queries, links, strict=True)]
+        self.rule = rule_figures(outcomes, self.policy.threshold)
+
+    def _outcome(self, query: Query, link: Link, catalog: Catalog, setting: Setting) -> Outcome:
+        here = not self.groups.is_absent(query.truth, setting.world, setting.present)
+        same = {catalog.canonical(id_) for id_ in self.groups.same(query.truth)}
+        best = here and best_of(link) in same
+        rid = query.reference.id
+        right = best and link.cited is not None
+        return Outcome(rid, query.kind, here, right, link, best, suspect=self.suspects.get(rid))
+
+    def _proposed(self, rows: Sequence[int], asked: Sequence[Reference], catalog: Catalog) -> set[int]:
+        """The rows for which a stage proposes the target."""
+        found = propose([asked[row] for row in rows], catalog, self.encoder, self.policy) if rows else []
+        return {
+            row
+            for row, ids in zip(rows, found, strict=True)
+            if not {*self.groups.same(self.queries[row].truth)}.isdisjoint(ids)
+        }

@@ -1,9 +1,10 @@
-"""Trains the verdict: ``python -m reflink.evaluation.training --works W --references R --out reflink/verdict/model.json``.
+"""Trains the verdict: ``make verdict``, or ``python -m reflink.evaluation.training --works W --references R``.
 
-Pairs are what the linker's two stages propose for each query of the protocol (reflink.evaluation.records), right and wrong
-ones. The wrong ones are what the stages propose when the target is missing, so both worlds are in them. Identifiers of the
-reference are never used. Beside the model goes ``folds.json``: five models, each trained without the citing papers it
-lists, so that no figure of an evaluation is measured on papers that the judging model has seen (reflink.evaluation.judges).
+Pairs are what the linker proposes for each query of the protocol (reflink.evaluation.records), right and wrong ones. The wrong
+ones are what it proposes when the target is missing, so both worlds are in them. Each query is asked three times: as it is,
+without its title, and as nothing but the citation as written, so that each card sees enough. Identifiers of the reference are
+never used. Beside the model goes ``folds.json``: five models, each trained without the citing papers it lists, so that no
+figure of an evaluation is measured on papers that the judging model has seen (reflink.evaluation.judges).
 
 The same input gives the same model: nothing is drawn at random, folds come from a hash of the citing paper.
 """
@@ -12,45 +13,77 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from reflink.catalog import Catalog
 from reflink.encoders import Encodes
+from reflink.entities import Reference, Work
 from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.regression import Flags, Floats, train
 from reflink.evaluation.run import build_catalog, default_encoder, tracked
 from reflink.evaluation.worlds import Groups
 from reflink.linker import propose
 from reflink.policy import Policy
-from reflink.verdict import Model, compare, describe_reference, describe_work
-from reflink.verdict.evidence import features
+from reflink.verdict import describe_work
+from reflink.verdict.batch import compare_all
+from reflink.verdict.evidence import COLUMN
+from reflink.verdict.model import CARDS, SUBJECTS, Model, zeros
+from reflink.verdict.scorecard import FEATURES, features
 
 FOLDS: Final = 5
 #: Candidates of each stage: more than twice what the linker takes, for the open world lacks about every second one.
 CANDIDATES: Final = 12
-PENALTY: Final = 10.0
+PENALTY: Final = 2.0
 TRIM: Final = 0.02
 ROUNDS: Final = 2
 #: About 0.5% of the identifiers in bibliographies name another work: log(0.995 / 0.005).
 IDENTIFIER: Final = 5.3
 #: Two identifiers of a kind that differ: works have two DOIs, or an id is wrong; rarely, but often enough not to exclude.
 CONTRADICTION: Final = -3.0
+#: Least probabilities for which the precision is written down.
+LEAST: Final = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999)
 _BATCH: Final = 256
+
+
+def without_title(reference: Reference) -> Reference:
+    """The same reference as one that was written without a title."""
+    title = reference.title or reference.chapter_title
+    if not title:
+        return reference
+    written = " ".join(reference.raw_query.replace(title, " ").split())
+    return reference.model_copy(update={"title": None, "chapter_title": None, "raw_text": written, "raw_noid": None})
+
+
+def as_written(reference: Reference) -> Reference:
+    """The same reference with its fields hidden."""
+    return Reference(id=reference.id, citing=reference.citing, position=reference.position, raw_text=reference.raw_query)
+
+
+#: How each query is asked.
+FORMS: Final[tuple[Callable[[Reference], Reference], ...]] = (lambda reference: reference, without_title, as_written)
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """``x`` float [n, features], ``y`` bool [n] whether the work is the target, ``fold`` int [n] of the citing paper."""
+    """``rows`` float64 [n, columns] of evidence; ``y`` bool [n] whether the work is the target; ``fold`` of the citing paper.
 
-    x: Floats
+    ``query`` int [n] numbers what was asked, form after form; the first ``asked`` are the references as they are. ``removed``
+    bool [n]: the open world lacks the work.
+    """
+
+    rows: Floats
     y: Flags
-    fold: np.ndarray[Any, np.dtype[np.int64]]
+    fold: NDArray[np.int64]
+    query: NDArray[np.int64]
+    removed: Flags
+    asked: int
 
 
 def fold_of(citing: str) -> int:
@@ -59,48 +92,104 @@ def fold_of(citing: str) -> int:
 
 
 def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder: Encodes) -> Pairs:
-    """All pairs that the two stages propose for the queries in the closed world."""
-    policy = Policy(candidates=CANDIDATES)
-    x: list[list[float]] = []
-    y: list[bool] = []
-    folds: list[int] = []
-    for start in tracked(range(0, len(queries), _BATCH), "collecting pairs"):
-        part = queries[start : start + _BATCH]
-        references = [without_identifiers(query.reference) for query in part]
-        for query, reference, proposed in zip(part, references, propose(references, catalog, encoder, policy), strict=True):
-            described, right = describe_reference(reference), set(groups.same(query.truth))
-            own = catalog.canonical(reference.citing)
-            for cited in proposed:
-                work = catalog.get(cited)
-                if work is None or catalog.canonical(cited) == own:
-                    continue
-                x.append(list(features(compare(described, describe_work(work)))))
-                y.append(cited in right)
-                folds.append(fold_of(reference.citing))
-    return Pairs(np.array(x), np.array(y, dtype=bool), np.array(folds, dtype=np.int64))
+    """All pairs proposed for the queries in the closed world, in every form; one that lacks a title counts in two alike."""
+    policy, removed = Policy(candidates=CANDIDATES), groups.removed()
+    rows: list[Floats] = []
+    kept: list[tuple[bool, int, int, bool]] = []
+    for number, form in enumerate(FORMS):
+        for start in tracked(range(0, len(queries), _BATCH), "collecting pairs"):
+            part = queries[start : start + _BATCH]
+            asked = [form(without_identifiers(query.reference)) for query in part]
+            works: dict[str, Work] = {}
+            pairs: list[tuple[int, int]] = []
+            at: dict[str, int] = {}
+            for row, (query, reference, ids) in enumerate(
+                zip(part, asked, propose(asked, catalog, encoder, policy), strict=True)
+            ):
+                right, own = set(groups.same(query.truth)), catalog.canonical(reference.citing)
+                cited_work = catalog.get(query.truth)
+                for cited in ids:
+                    work = catalog.get(cited)
+                    if work is None or catalog.canonical(cited) == own:
+                        continue
+                    if cited not in right and cited_work and is_same_record(cited_work, work):
+                        continue
+                    works[cited] = work
+                    pairs.append((row, at.setdefault(cited, len(at))))
+                    asked_as = number * len(queries) + start + row
+                    kept.append((cited in right, fold_of(reference.citing), asked_as, cited in removed))
+            rows.append(compare_all(asked, list(works.values()), np.array(pairs, np.int64)))
+    y, fold, query_, gone = zip(*kept, strict=True)
+    return Pairs(np.vstack(rows), np.array(y), np.array(fold), np.array(query_), np.array(gone), len(queries))
+
+
+def is_same_record(a: Work, b: Work) -> bool:
+    """Whether two records are of one work though no identifier says so, and neither is a wrong answer where the other is right.
+
+    Same title, year and authors, and volume or first page the same where both have them.
+    """
+    one, other = describe_work(a), describe_work(b)
+    if not one.title or one.title != other.title or one.years != other.years or one.names[:1] != other.names[:1]:
+        return False
+    places = [(x, y) for x, y in ((one.volume, other.volume), (one.page, other.page)) if x and y]
+    return not places or any(x == y for x, y in places)
 
 
 def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
     """The model of all pairs, or of those outside one fold; and how many it left out as wrongly labelled."""
-    kept = np.ones(len(pairs.y), dtype=bool) if without is None else pairs.fold != without
-    return train(
-        pairs.x[kept], pairs.y[kept], penalty=PENALTY, trim=TRIM, rounds=ROUNDS, identifier=IDENTIFIER,
-        contradiction=CONTRADICTION,
-    )  # fmt: skip
+    points, middle = zeros()
+    wanted = np.ones(len(pairs.y), dtype=bool) if without is None else pairs.fold != without
+    signs = np.array([feature.sign * (1.0 + feature.least) for feature in FEATURES])
+    left_out = 0
+    for card in range(len(CARDS)):
+        mine = wanted & (pairs.rows[:, COLUMN["card"]] == card)
+        rows, y = pairs.rows[mine], pairs.y[mine]
+        holds = features(rows)
+        if y.any() and not y.all():
+            points[card], out = train(holds, y, signs, pairs.query[mine], penalty=PENALTY, trim=TRIM, rounds=ROUNDS)
+            middle[card] = _middle(holds, y, points[card])
+            left_out += out
+    return Model.from_dict(Model(points, middle, IDENTIFIER, CONTRADICTION).to_dict()), left_out
 
 
-def write(pairs: Pairs, queries: Sequence[Query], about: dict[str, Any], out: Path) -> None:
+def _middle(holds: Flags, y: Flags, points: Floats) -> Floats:
+    """What each subject scores halfway between the right and the wrong pairs."""
+    mean = (holds[y].mean(axis=0) + holds[~y].mean(axis=0)) / 2 * points[:-1]
+    return np.array([mean[[f.subject == subject for f in FEATURES]].sum() for subject in SUBJECTS])
+
+
+def precisions(pairs: Pairs, models: Sequence[Model], absent: Flags) -> list[tuple[float, float]]:
+    """Precision in the open world of links at or above each of LEAST, every pair judged by the model without its paper.
+
+    ``absent`` bool [queries]: the query has no target in the open world.
+    """
+    open_ = np.flatnonzero((pairs.query < pairs.asked) & ~pairs.removed)
+    p = np.zeros(len(open_))
+    for fold, model in enumerate(models):
+        mine = pairs.fold[open_] == fold
+        p[mine] = model.probabilities(pairs.rows[open_[mine]])
+    order = np.lexsort((-p, pairs.query[open_]))
+    _, first = np.unique(pairs.query[open_[order]], return_index=True)
+    best = order[first]
+    right = pairs.y[open_[best]] & ~absent[pairs.query[open_[best]]]
+    reached = [(least, right[p[best] >= least]) for least in LEAST]
+    return [(least, round(float(links.mean()), 5)) for least, links in reached if len(links)]
+
+
+def write(pairs: Pairs, queries: Sequence[Query], absent: Flags, about: dict[str, Any], out: Path) -> None:
     """The model at ``out`` and the folds beside it."""
     model, left_out = fit(pairs)
+    siblings = [fit(pairs, fold)[0] for fold in tracked(range(FOLDS), "training")]
     about = {
         **about, "pairs": len(pairs.y), "right": int(pairs.y.sum()), "left_out": left_out, "penalty": PENALTY,
         "trim": TRIM, "candidates": CANDIDATES,
     }  # fmt: skip
-    _write(out, {**model.to_dict(), "training": about})
+    measured = [list(pair) for pair in precisions(pairs, siblings, absent)]
+    _write(out, {**model.to_dict(), "precisions": measured, "training": about})
     papers = sorted({query.reference.citing for query in queries})
     folds = [
-        {"papers": [paper for paper in papers if fold_of(paper) == fold], "model": fit(pairs, fold)[0].to_dict()}
-        for fold in range(FOLDS)
+        {"papers": [paper for paper in papers if fold_of(paper) == fold], "model": sibling.to_dict()}
+        for fold, sibling in enumerate(siblings)
     ]
     _write(out.with_name("folds.json"), {"folds": folds})
 
@@ -112,20 +201,21 @@ def _write(path: Path, data: dict[str, Any]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m reflink.evaluation.training", description="Trains the verdict.")
-    parser.add_argument("--works", type=Path, required=True)
-    parser.add_argument("--references", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, default=Path(".cache/vectors"))
+    parser.add_argument("--works", type=Path, required=True, help="as for reflink evaluate --catalog")
+    parser.add_argument("--references", type=Path, required=True, help="as for reflink evaluate")
+    parser.add_argument("--out", type=Path, required=True, help="the model's file; folds.json is written beside it")
+    parser.add_argument("--cache", type=Path, default=Path(".cache/vectors"), help="vectors encoded before (.cache/vectors)")
     args = parser.parse_args(arguments)
     listings, queries = list(read_works(args.works)), list(read_queries(args.references))
-    encoder = default_encoder(args.cache)
+    groups, encoder = Groups.read(listings), default_encoder(args.cache)
     catalog = build_catalog([listing.work for listing in listings], encoder)
-    pairs = collect(queries, Groups.read(listings), catalog, encoder)
+    pairs = collect(queries, groups, catalog, encoder)
     about = {
         "works": len(listings), "queries": len(queries), "citing_papers": len({q.reference.citing for q in queries}),
         "encoder": encoder.name,
     }  # fmt: skip
-    write(pairs, queries, about, args.out)
+    absent = np.array([groups.is_absent(query.truth, "open") for query in queries])
+    write(pairs, queries, absent, about, args.out)
     return 0
 
 

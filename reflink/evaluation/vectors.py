@@ -1,9 +1,16 @@
-"""Vectors of texts kept on disk between runs: a text is encoded once for a model at a precision, whatever file it is in."""
+"""Vectors of texts kept on disk between runs: a text is encoded once for a model at a precision, whatever file it is in.
+
+Any number of processes may share a folder. An addition is written whole under an exclusive lock (``.lock``), vectors before
+their keys, so that whoever reads without it sees a vector for every whole key. What a killed process left half written is
+cut off by the next one that adds, under the lock; readers never change a file.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +26,7 @@ _CHUNK: Final = 4096
 class CachedEncoder:
     """An encoder that remembers: float16 vectors in one file, blake2b keys of their texts in another, both only appended to.
 
-    ``progress`` is called with the number of texts encoded or found. One writer at a time; what a stopped run left half
-    written is cut off.
+    ``progress`` is called with the number of texts encoded or found. One thread at a time; processes as many as there are.
     """
 
     def __init__(self, encoder: NamedEncoder, folder: Path, progress: Callable[[int], Any] | None = None) -> None:
@@ -29,41 +35,35 @@ class CachedEncoder:
         self.separator = encoder.separator
         plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in f"{self.name}-{self.precision}")
         folder.mkdir(parents=True, exist_ok=True)
-        self._keys, self._vectors = folder / f"{plain}.keys", folder / f"{plain}.f16"
-        self._load()
-
-    def _load(self) -> None:
-        self._keys.touch()
-        self._vectors.touch()
-        row = 2 * self.dim
-        rows = min(self._keys.stat().st_size // _KEY, self._vectors.stat().st_size // row)
-        for path, size in ((self._keys, rows * _KEY), (self._vectors, rows * row)):
-            if path.stat().st_size != size:
-                with path.open("r+b") as file:
-                    file.truncate(size)
-        keys = self._keys.read_bytes()
-        self._rows = {keys[i * _KEY : (i + 1) * _KEY]: i for i in range(rows)}
-        self._count = rows
+        self._keys, self._vectors, self._lock = (folder / f"{plain}.{end}" for end in ("keys", "f16", "lock"))
+        self._rows: dict[bytes, int] = {}
+        self._count = 0
+        self._read()
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, texts: Sequence[str], vectors: NDArray[Any]) -> None:
-        """Keeps vectors [len(texts), dim] made elsewhere by the same model at the same precision."""
+        """Keeps vectors [len(texts), dim] made elsewhere by the same model at the same precision; those known already stay."""
         if vectors.shape != (len(texts), self.dim):
             raise ValueError(f"vectors of shape {vectors.shape} for {len(texts)} texts in {self.dim} dimensions")
-        keys = [_key(text) for text in texts]
-        with self._vectors.open("ab") as file:
-            file.write(np.ascontiguousarray(vectors, dtype="<f2").tobytes())
-        with self._keys.open("ab") as file:
-            file.write(b"".join(keys))
-        for key in keys:
-            self._rows[key] = self._count
-            self._count += 1
+        first: dict[bytes, int] = {}
+        for row, text in enumerate(texts):
+            first.setdefault(_key(text), row)
+        with self._alone():
+            self._read()
+            self._repair()
+            new = {key: row for key, row in first.items() if key not in self._rows}
+            with self._vectors.open("ab") as file:
+                file.write(np.ascontiguousarray(vectors[list(new.values())], dtype="<f2").tobytes())
+            with self._keys.open("ab") as file:
+                file.write(b"".join(new))
+            self._read()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As the encoder's, rounded to float16 on the way: L2-normalised [n, dim]."""
         keys = [_key(text) for text in texts]
+        self._read()
         new = list(dict.fromkeys(text for text, key in zip(texts, keys, strict=True) if key not in self._rows))
         if self.progress:
             self.progress(len(texts) - len(new))
@@ -76,6 +76,38 @@ class CachedEncoder:
             return np.empty((0, self.dim), dtype=np.float32)
         stored = np.memmap(self._vectors, dtype="<f2", mode="r", shape=(self._count, self.dim))
         return np.asarray(stored[[self._rows[key] for key in keys]], dtype=np.float32)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While no other process adds."""
+        with self._lock.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # gone with the file's closing, however the process ends
+            yield
+
+    def _read(self) -> None:
+        """Takes in what has been added since the last time, by whomever."""
+        rows = min(_size(self._keys) // _KEY, _size(self._vectors) // (2 * self.dim))
+        if rows < self._count:  # the files were deleted or damaged
+            self._rows, self._count = {}, 0
+        if rows == self._count:
+            return
+        with self._keys.open("rb") as file:
+            file.seek(self._count * _KEY)
+            keys = file.read((rows - self._count) * _KEY)
+        for at in range(0, len(keys), _KEY):
+            self._rows.setdefault(keys[at : at + _KEY], self._count + at // _KEY)
+        self._count = rows
+
+    def _repair(self) -> None:
+        """Cuts off what is half written; only while alone, and after reading."""
+        for path, size in ((self._keys, self._count * _KEY), (self._vectors, self._count * 2 * self.dim)):
+            if _size(path) > size:
+                with path.open("r+b") as file:
+                    file.truncate(size)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _key(text: str) -> bytes:

@@ -1,19 +1,16 @@
-"""What the verdict compares: one side of a pair, folded and cut into tokens and trigrams once.
-
-Unlike the published texts (reflink.text), everything here is folded: accents are dropped, Greek letters spelled out, German
-umlauts and their transliterations made equal, because the two sides come from different typesetters.
-"""
+"""What the verdict compares: one side of a pair, folded and cut into words, trigrams and numbers once."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 from reflink.entities import Ids, Reference, Work
+from reflink.verdict.folding import compact, fold, folded_words
 from reflink.verdict.grams import Grams, grams
+from reflink.verdict.titles import marks, numbers, text_marks
 
 Value = TypeVar("Value")
 
@@ -23,96 +20,17 @@ RAW_LIMIT: Final = 1500
 #: Authors compared; collaborations list thousands.
 AUTHOR_LIMIT: Final = 40
 
-_LETTERS: Final = {
-    "ø": "o",
-    "ß": "ss",
-    "æ": "ae",
-    "œ": "oe",
-    "ł": "l",
-    "đ": "d",
-    "ð": "d",
-    "þ": "th",
-    "ı": "i",
-    "ħ": "h",
-}
-_APOSTROPHES: Final = frozenset("'’ʼ`´")
-_GREEK: Final = re.compile(r"GREEK SMALL LETTER (?:FINAL )?([A-Z]+)")
 _PARTICLES: Final = frozenset("van von de der den la le du da di del dela della dos das el al bin ibn ter ten zu".split())
 _SUFFIXES: Final = frozenset(["jr", "sr", "ii", "iii", "iv", "phd", "md", "et"])
 _ROMAN: Final = {r: str(n) for n, r in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], 1)}
-#: Those that are no single letter, which may be an initial or a panel.
-_ROMAN_WORDS: Final = frozenset(word for word in _ROMAN if len(word) > 1)
 _TRANSLITERATED: Final = re.compile("(?<=[aou])e")
-#: A letter that can begin a scrambled one, and the one to three that follow.
-_SCRAMBLED: Final = re.compile("[ÂÃÄÅÎÏÐâã][^ -~\\s]{1,3}")
 _ORDINAL: Final = re.compile(r"(?<!\d)(\d+)(?:st|nd|rd|th)\b")
 _YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _DIGITS: Final = re.compile(r"\d+")
 _PAGE: Final = re.compile(r"[a-z]*\d+")
+#: A "page" that is the number of a series ("CD001234" of the Cochrane reviews): every version of the work has the same.
+_SERIES: Final = re.compile(r"cd\d{3,6}")
 _NO_IDS: Final = Ids()
-#: Words that make a title that of another work about the same work.
-_MARKS: Final = frozenset(
-    (
-        "erratum errata corrigendum corrigenda correction corrections addendum retraction retracted withdrawn reply "
-        "replies comment comments commentary response rebuttal editorial letter rejoinder"
-    ).split()
-)
-
-
-class _Fold(dict[int, str]):
-    """Translation table, filled on demand: base letters in lower case, digits, spaces for all else."""
-
-    def __missing__(self, code: int) -> str:
-        parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).lower())
-        self[code] = "".join(map(_letter, parts))
-        return self[code]
-
-
-def _letter(char: str) -> str:
-    """One decomposed character in lower case."""
-    if char in _APOSTROPHES or unicodedata.category(char) in ("Cf", "Mn"):
-        return ""
-    if greek := _GREEK.match(unicodedata.name(char, "")):
-        return greek[1].lower()
-    return _LETTERS.get(char, char if char.isalnum() else " ")
-
-
-_FOLD: Final = _Fold()
-
-
-#: The same for ASCII, which most text is: a table of bytes and those it deletes take a twentieth of the time.
-_FOLD_BYTES: Final = bytes(ord(_FOLD[code] or " ") if code < 128 else 32 for code in range(256))
-_DELETED: Final = bytes(code for code in range(128) if not _FOLD[code])
-_NO_LETTER: Final = bytes(code for code in range(128) if not _FOLD[code].strip())
-
-
-def fold(text: str) -> str:
-    """Lower case letters without accents and digits, single spaces between words."""
-    return " ".join(folded_words(text))
-
-
-def folded_words(text: str) -> list[str]:
-    """The words of ``fold``."""
-    if text.isascii():
-        return text.encode().translate(_FOLD_BYTES, _DELETED).decode().split()
-    if _SCRAMBLED.search(text):
-        text = _SCRAMBLED.sub(_unscramble, text)
-    return text.translate(_FOLD).split()
-
-
-def compact(text: str) -> str:
-    """``fold`` without the spaces."""
-    if text.isascii():
-        return text.encode().translate(_FOLD_BYTES, _NO_LETTER).decode()
-    return "".join(folded_words(text))
-
-
-def _unscramble(found: re.Match[str]) -> str:
-    """Letters that were UTF-8 and were read as Windows-1252 ("Ã¶"), as they were; anything else unchanged."""
-    try:
-        return found[0].encode("cp1252").decode("utf-8")
-    except UnicodeError:
-        return found[0]
 
 
 @lru_cache(maxsize=100_000)
@@ -142,6 +60,11 @@ def page_key(page: str | None) -> str | None:
     return letters + (match[0][len(letters) :].lstrip("0") or "0")
 
 
+def is_weak(page: str) -> bool:
+    """Whether a page key says little: one digit, as articles without pages have, or the number of a series."""
+    return len(page) == 1 or _SERIES.fullmatch(page) is not None
+
+
 class _lazy(Generic[Value]):  # noqa: N801
     """As functools.cached_property, without the lock that it takes before Python 3.12: a description has one user."""
 
@@ -156,22 +79,21 @@ class _lazy(Generic[Value]):  # noqa: N801
 class Description:
     """One side of a pair, prepared; empty and None mean that the record is silent.
 
-    ``title`` is folded and without spaces. ``names`` are the words of each author's last name. ``year_said``, ``volume_said``
-    and ``page_said`` are the fields as they stand in the record. Everything made of ``text`` (a reference's citation as
-    written, a work has none) and every set is computed when a comparison first asks: most pairs are alike, and few ask.
+    ``title`` is folded and without spaces. ``names`` are the words of each author's last name; ``group``: the reference names
+    a group only; ``tagged``: it has fields besides a title. ``year_said``, ``volume_said`` and ``page_said`` are the fields as
+    they stand in the record. Everything made of ``text`` (a reference's citation as written, a work has none) and every set is
+    computed when a comparison first asks.
     """
 
     def __init__(
-        self, record: Reference | Work, title: str | None, names: tuple[str, ...], text: str, page: str | None, weak_ids: Ids
-    ) -> None:
-        self.ids, self.weak_ids = record.ids, weak_ids
+        self, record: Reference | Work, title: str | None, names: tuple[str, ...], text: str, page: str | None, weak_ids: Ids,
+        group: bool = False,
+    ) -> None:  # fmt: skip
+        self.ids, self.weak_ids, self.group = record.ids, weak_ids, group
+        self.tagged = bool(names or record.venue or record.volume or page)
         self._title_text = (title or "")[:TITLE_LIMIT]
         self._text = text
-        if self._title_text.isascii():
-            self.title = compact(self._title_text)
-        else:
-            self.__dict__["title_words"] = words = folded_words(self._title_text)
-            self.title = "".join(words)
+        self.title = compact(self._title_text)
         self.names = tuple(map(name_tokens, names[:AUTHOR_LIMIT]))
         self.venue = record.venue or ""
         self.volume, self.page = volume_key(record.volume), page_key(page)
@@ -196,15 +118,22 @@ class Description:
 
     @_lazy
     def title_numbers(self) -> frozenset[str]:
-        """Numbers in the title, Roman ones too."""
-        words = self.title_words
-        digits = _DIGITS.findall(" ".join(words)) if _DIGITS.search(self.title) else ()
-        return frozenset(digits).union(map(_ROMAN.__getitem__, _ROMAN_WORDS.intersection(words)))
+        """Numbers in the title, those of parts too ("II", "Part B"), without years."""
+        return frozenset(number for number in self._all_numbers if not _YEAR.fullmatch(number))
+
+    @_lazy
+    def title_years(self) -> frozenset[int]:
+        """Years in the title."""
+        return frozenset(int(number) for number in self._all_numbers if _YEAR.fullmatch(number))
+
+    @_lazy
+    def _all_numbers(self) -> frozenset[str]:
+        return numbers(self._title_text, self.title_words)
 
     @_lazy
     def title_marks(self) -> frozenset[str]:
-        """Words of the title that make it one about another work."""
-        return _MARKS.intersection(self.title_words)
+        """What in the title makes the work one about another work."""
+        return marks(self._title_text, self.title_words)
 
     @_lazy
     def raw(self) -> str:
@@ -227,6 +156,16 @@ class Description:
         return frozenset(self.raw.split()) | frozenset(_TRANSLITERATED.sub("", self.raw).split())
 
     @_lazy
+    def raw_numbers(self) -> frozenset[str]:
+        """Its numbers, Roman ones too."""
+        return numbers(self._text, self.raw.split())
+
+    @_lazy
+    def raw_marks(self) -> frozenset[str]:
+        """What in it says that another work about the one described is cited."""
+        return text_marks(self.raw)
+
+    @_lazy
     def raw_ordinals(self) -> frozenset[str]:
         """Its ordinal numbers ("2nd")."""
         return frozenset(_ORDINAL.findall(self.raw))
@@ -246,4 +185,5 @@ def describe_reference(reference: Reference) -> Description:
     """The reference's side."""
     title = reference.title or reference.chapter_title or _book(reference.venue, reference.volume)
     text = reference.raw_query[:RAW_LIMIT]
-    return Description(reference, title, reference.last_names, text, reference.first_page, reference.ids_weak)
+    group = not reference.last_names and bool(reference.collab or reference.collectives)
+    return Description(reference, title, reference.last_names, text, reference.first_page, reference.ids_weak, group)

@@ -5,92 +5,150 @@ So the linker and the fallback, which hold different halves of the catalog, see 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from reflink.entities import Reference, Work
 from reflink.verdict import fields
 from reflink.verdict.description import Description, describe_reference, describe_work
+from reflink.verdict.titles import numbers_differ, years_agree
 
 #: Below this many characters, a citation without identifiers says nothing about the work.
 _BARE: Final = 8
-#: A title of this many characters (spaces not counted) is specific; shorter ones less so ("Wheat", "Editorial").
-_SPECIFIC: Final = 40
+_SILENT: Final = math.nan
+
+#: What a reference gives: a title; other fields only; nothing but the citation as written.
+TITLED, TAGGED, WRITTEN = 0, 1, 2
+
+Floats = NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
-    """What speaks for and against one pair. None: one side is silent.
+    """What speaks for and against one pair. NaN: one side is silent.
 
-    ``title``: trigram s of the titles. ``extended``: one title begins with the other (a subtitle left out).
-    ``contained``: share of the work's title found in the citation as written.
-    ``short``: 0 for a specific title of the work, up to 1 for none. ``authors``: share of the shorter list found in the
-    other. ``year``: reference minus work. ``venue``: share of words that agree. ``numbers``: numbers of the titles that only
-    one (1) or each (2) has. ``marks``: one title is that of an erratum, a reply, a comment… and the other is not.
-    ``identifier``: shared (True) or contradicted (False). ``bare``: the reference has identifiers and nothing else.
-    ``shown``: name and (reference's, work's) values of those of year, volume and page that differ, for the reasons.
+    ``title``: trigram s of the titles. ``equal``: they are the same letters. ``cover``: the larger share of one title's
+    trigrams that the other has. ``beginning``: one title begins with the other (a subtitle left out). ``contained``: share of
+    the trigrams of the work's title found in the citation as written. ``length``: letters of the work's title.
+    ``authors``: share of the shorter list that agrees with the other; ``agreeing``: how many; ``first_author``: how far
+    the first ones agree; ``group``: 1 where the reference or the work names a group. ``year``: years between the two.
+    ``volume``, ``page``: 1 agree, 0 differ, between them what reflink.verdict.fields says. ``venue``: share of words that
+    agree. ``numbers``: numbers of the titles that only one (1) or each (2) has. ``title_year``: whether years in the titles
+    name the same instalment. ``marks``: 1 where one title is that of an erratum, a reply, a summary… and the other is not.
+    ``identifier``: 1 shared, 0 contradicted. ``bare``: 1 where the reference has identifiers and nothing else.
+    ``card``: TITLED, TAGGED or WRITTEN, what the reference gives to compare by, and so which card counts the points.
+
+    Where the reference has no title, ``numbers``, ``title_year`` and ``marks`` compare the work's title with the text.
     """
 
-    title: float | None = None
-    extended: bool = False
-    contained: float | None = None
-    short: float = 1.0
-    authors: float | None = None
-    first_author: bool | None = None
-    year: int | None = None
-    volume: bool | None = None
-    page: bool | None = None
-    venue: float | None = None
-    numbers: int = 0
-    marks: bool = False
-    identifier: bool | None = None
-    bare: bool = False
-    shown: tuple[tuple[str, str, str], ...] = ()
+    title: float = _SILENT
+    equal: float = _SILENT
+    cover: float = _SILENT
+    beginning: float = _SILENT
+    contained: float = _SILENT
+    length: float = 0.0
+    authors: float = _SILENT
+    agreeing: float = _SILENT
+    first_author: float = _SILENT
+    group: float = 0.0
+    year: float = _SILENT
+    volume: float = _SILENT
+    page: float = _SILENT
+    venue: float = _SILENT
+    numbers: float = _SILENT
+    title_year: float = _SILENT
+    marks: float = _SILENT
+    identifier: float = _SILENT
+    bare: float = 0.0
+    card: float = 2.0
+
+    def said(self) -> dict[str, float]:
+        """What is not silent, rounded to three decimals."""
+        return {name: round(value, 3) for name, value in zip(self._fields, self, strict=True) if value == value}
 
 
-def outline(reference: Description, work: Description, *, by_identifier: bool = False) -> Evidence:
-    """The evidence of two prepared sides but for the words of the title, which cost most, and ``shown``.
-
-    ``title`` is 0 where there are two. ``by_identifier``: the catalog found the work by an identifier of the reference.
-    """
-    named = fields.authors(reference, work)
-    identifier = True if by_identifier else fields.identifiers(reference.ids, work.ids)
-    if identifier is None and fields.identifiers(reference.weak_ids, work.ids):
-        identifier = True  # one found in the text can confirm; that it differs proves nothing
-    return Evidence(
-        title=0.0 if reference.title and work.title else None,
-        short=max(0.0, 1 - len(work.title) / _SPECIFIC),
-        authors=named[0] if named else None,
-        first_author=named[1] if named else None,
-        year=fields.year_difference(reference, work),
-        volume=fields.volume(reference, work),
-        page=fields.page(reference, work),
-        venue=fields.venue_similarity(reference.venue, work.venue) if reference.venue and work.venue else None,
-        identifier=identifier,
-        bare=not reference.title and not reference.names and len(reference.raw) < _BARE,
-    )
-
-
-def filled(outline: Evidence, reference: Description, work: Description) -> Evidence:
-    """The whole evidence of the two sides that ``outline`` is of."""
-    titled = outline.title is not None
-    differs = outline.year or outline.volume is False or outline.page is False
-    extended = titled and fields.extends(reference.title, work.title)
-    return outline._replace(
-        title=fields.title_overlap(reference, work) if titled else None,
-        extended=extended,
-        contained=fields.title_containment(work, reference) if work.title and reference.raw_compact else None,
-        numbers=_numbers(reference, work) if titled and not extended else 0,
-        marks=titled and reference.title_marks != work.title_marks,
-        shown=tuple(_differing(reference, work)) if differs else (),
-    )
+#: Positions of the evidence's numbers in a row of ``rows``.
+COLUMN: Final = {name: at for at, name in enumerate(Evidence._fields)}
 
 
 def compare(reference: Description, work: Description, *, by_identifier: bool = False) -> Evidence:
-    """The evidence of two prepared sides."""
-    return filled(outline(reference, work, by_identifier=by_identifier), reference, work)
+    """The evidence of two prepared sides. ``by_identifier``: the catalog found the work by an identifier of the reference."""
+    both = bool(reference.title and work.title)
+    named = fields.authors(reference, work)
+    years = fields.year_difference(reference, work)
+    identifier = True if by_identifier else fields.identifiers(reference.ids, work.ids)
+    if identifier is None and fields.identifiers(reference.weak_ids, work.ids):
+        identifier = True  # one found in the text can confirm; that it differs proves nothing
+    beginning = both and fields.extends(reference.title, work.title)
+    return Evidence(
+        title=fields.title_overlap(reference, work) if both else _SILENT,
+        equal=float(reference.title == work.title) if both else _SILENT,
+        cover=fields.title_cover(reference, work) if both else _SILENT,
+        beginning=float(beginning) if both else _SILENT,
+        contained=fields.title_containment(work, reference) if work.title and reference.raw_compact else _SILENT,
+        length=float(len(work.title)),
+        authors=named[1] if named else _SILENT,
+        agreeing=named[0] if named else _SILENT,
+        first_author=named[2] if named else _SILENT,
+        group=float(reference.group or bool(work.names and len(work.names[0]) > 2)),
+        year=_SILENT if years is None else float(abs(years)),
+        volume=_number(fields.volume(reference, work)),
+        page=_number(fields.page(reference, work)),
+        venue=_number(fields.venue(reference, work)),
+        numbers=_numbers(reference, work),
+        title_year=_title_year(reference, work),
+        marks=_marks(reference, work),
+        identifier=_number(identifier),
+        bare=float(not reference.title and not reference.names and len(reference.raw) < _BARE),
+        card=float(TITLED if reference.title else TAGGED if reference.tagged else WRITTEN),
+    )
 
 
-def _differing(reference: Description, work: Description) -> Iterator[tuple[str, str, str]]:
+def rows(evidence: list[Evidence]) -> Floats:
+    """The numbers of several pairs, [n, len(COLUMN)]."""
+    return np.array(evidence, dtype=np.float64).reshape(len(evidence), len(COLUMN))
+
+
+def _number(value: Any) -> float:
+    return _SILENT if value is None else float(value)
+
+
+def _numbers(reference: Description, work: Description) -> float:
+    if not work.title or reference.title == work.title:
+        return 0.0 if work.title else _SILENT
+    if reference.title:
+        return float(numbers_differ(reference.title_numbers, work.title_numbers, reference.raw_ordinals))
+    return float(not work.title_numbers <= reference.raw_numbers) if reference.raw_compact else _SILENT
+
+
+def _title_year(reference: Description, work: Description) -> float:
+    if reference.title and work.title:
+        if not reference.title_years and not work.title_years:
+            return _SILENT
+        return _number(years_agree(reference.title_years, work.title_years, reference.years, work.years))
+    if not work.title_years or not reference.raw_compact:
+        return _SILENT
+    return float({str(year) for year in work.title_years} <= reference.raw_numbers)
+
+
+def _marks(reference: Description, work: Description) -> float:
+    if reference.title and work.title:
+        return float(reference.title_marks != work.title_marks)
+    if not work.title or not reference.raw_compact:
+        return _SILENT
+    return float(not work.title_marks <= reference.raw_words or bool(reference.raw_marks - work.title_marks))
+
+
+def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
+    """The evidence for ``reference`` citing ``work``. Both may lack any field."""
+    return compare(describe_reference(reference), describe_work(work), by_identifier=by_identifier)
+
+
+def differing(reference: Description, work: Description) -> Iterator[tuple[str, str, str]]:
+    """Name and both values, as they stand in the records, of those of year, volume and page that differ."""
     values = (
         ("year", reference.year_said, work.year_said),
         ("volume", reference.volume_said, work.volume_said),
@@ -103,81 +161,3 @@ def _differing(reference: Description, work: Description) -> Iterator[tuple[str,
 
 def _short(value: str | int) -> str:
     return " ".join(str(value).split())[:20]
-
-
-def _numbers(reference: Description, work: Description) -> int:
-    if reference.title_words == work.title_words:
-        return 0
-    a, b = reference.title_numbers, work.title_numbers
-    if not a and not b:
-        return 0
-    # An edition may stand in the work's title and beside that of the reference ("2nd ed.").
-    return (not a <= b) + (not b - reference.raw_ordinals <= a)
-
-
-def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
-    """The evidence for ``reference`` citing ``work``. Both may lack any field."""
-    return compare(describe_reference(reference), describe_work(work), by_identifier=by_identifier)
-
-
-#: Names of the numbers that the judge weighs, in the order of ``features``.
-FEATURES: Final[tuple[str, ...]] = (
-    "title", "title_close", "title_extended", "title_missing", "title_short", "contained", "contained_untitled", "authors",
-    "authors_none", "first_author", "first_author_differs", "year", "year_near", "year_far", "volume", "volume_differs",
-    "page", "page_differs", "place", "place_differs", "edition_differs", "venue", "venue_differs", "numbers_one",
-    "numbers_both", "marks",
-)  # fmt: skip
-
-#: What the sign of a weight may be: agreement never speaks against a link, disagreement never for it; the rest is free.
-FOR: Final = frozenset(
-    ["title", "title_close", "title_extended", "contained", "contained_untitled", "authors", "first_author", "year", "volume",
-     "page", "place", "venue"]
-)  # fmt: skip
-AGAINST: Final = frozenset(
-    ["title_short", "authors_none", "first_author_differs", "year_far", "volume_differs", "page_differs", "place_differs",
-     "edition_differs", "venue_differs", "numbers_one", "numbers_both", "marks"]
-)  # fmt: skip
-
-
-#: Those that ``outline`` leaves at 0; none is above 1.
-LEFT_OUT: Final = frozenset(
-    ["title", "title_close", "title_extended", "title_short", "contained", "contained_untitled", "numbers_one", "numbers_both",
-     "marks"]
-)  # fmt: skip
-
-
-def features(e: Evidence) -> tuple[float, ...]:
-    """The evidence as the numbers named in FEATURES, in [0, 3], 0 where it is silent; identifiers are weighed apart."""
-    title, contained, authors, year = e.title or 0.0, e.contained or 0.0, e.authors or 0.0, e.year
-    untitled = e.title is None
-    volume, volume_differs = e.volume is True, e.volume is False
-    page, page_differs = e.page is True, e.page is False
-    elsewhere = volume_differs and page_differs
-    return (
-        title,
-        max(0.0, title - 0.8) / 0.2,
-        e.extended,
-        untitled,
-        e.short * max(title, contained),
-        contained,
-        contained * untitled,
-        authors,
-        e.authors is not None and authors == 0,
-        e.first_author is True,
-        e.first_author is False,
-        year == 0,
-        year in (-1, 1),
-        0.0 if year is None else min(max(abs(year) - 1, 0), 8) ** 0.5,
-        volume,
-        volume_differs,
-        page,
-        page_differs,
-        volume and page,
-        elsewhere,
-        elsewhere and bool(year),
-        e.venue or 0.0,
-        e.venue is not None and e.venue < 0.5,
-        e.numbers == 1,
-        e.numbers == 2,
-        e.marks,
-    )

@@ -6,8 +6,10 @@ from functools import lru_cache
 from typing import Final
 
 from reflink.entities import ID_KINDS, Ids
-from reflink.verdict.description import Description, fold
-from reflink.verdict.grams import MOST_SHORT, containment, overlap
+from reflink.verdict.description import Description, is_weak
+from reflink.verdict.folding import compact, fold
+from reflink.verdict.grams import MOST_SHORT, common, containment, overlap
+from reflink.verdict.names import agreement
 
 _VENUE_STOP: Final = frozenset(
     ("of the and in for on a an de la le les du des der die das und et y e del di da do dos den van voor to at by part").split()
@@ -18,11 +20,25 @@ _NAMED: Final = 3
 #: number is none ("Part II").
 _BEGINNING: Final = 20
 _ADDITION: Final = 12
+#: A venue of so many letters can be recognised in a citation.
+_NAMED_VENUE: Final = 6
+#: What a volume that lacks digits of the other agrees, and a page that many works share.
+CUT: Final = 0.5
+WEAK: Final = 0.5
+#: What a volume or a page agrees that the reference does not tag and that does not stand in its text.
+UNSEEN: Final = 0.25
 
 
 def title_overlap(reference: Description, work: Description) -> float:
     """s = 2JC/(J+C) of the titles' trigrams."""
     return 1.0 if reference.title == work.title else overlap(reference.title_grams, work.title_grams)
+
+
+def title_cover(reference: Description, work: Description) -> float:
+    """The larger share of one title's trigrams that the other has: 1 where one is within the other."""
+    a, b = reference.title_grams, work.title_grams
+    smaller = min(len(a), len(b))
+    return common(a, b) / smaller if smaller else 0.0
 
 
 def title_containment(work: Description, reference: Description) -> float:
@@ -37,28 +53,32 @@ def extends(a: str, b: str) -> bool:
     return _BEGINNING <= len(short) < len(long) and long.startswith(short) and len(long) > _ADDITION + len(short)
 
 
-def authors(reference: Description, work: Description) -> tuple[float, bool] | None:
-    """(share of the shorter author list found in the other, first author agrees); from the text where names are untagged."""
+def authors(reference: Description, work: Description) -> tuple[float, float, float] | None:
+    """How many authors of the shorter list agree with one of the other, their share, and how far the first authors agree.
+
+    From the text where names are untagged: as many of the work's first authors as are found there. A reference to a group
+    says nothing about the names of persons that it does not mention.
+    """
     if not work.names or not (reference.names or reference.raw_words):
         return None
     if not reference.names:
         named = work.names[:_NAMED]
         # A name's words must all be there: "Li" alone is found in any citation of three Chinese authors.
         found = [name <= reference.raw_words for name in named]
-        return sum(found) / len(named), found[0]
+        if reference.group and not any(found):
+            return None
+        return float(sum(found)), sum(found) / len(named), float(found[0])
     if reference.names == work.names and all(work.names):
-        return 1.0, True
+        return float(len(work.names)), 1.0, 1.0
     shorter, longer = sorted((reference.names, work.names), key=len)
     words = frozenset().union(*longer)
-    share = sum([not name.isdisjoint(words) for name in shorter]) / len(shorter)
-    return share, _same_name(reference.names[0], work.names[0])
-
-
-def _same_name(a: frozenset[str], b: frozenset[str]) -> bool:
-    if not a.isdisjoint(b):
-        return True
-    x, y = "".join(sorted(a)), "".join(sorted(b))
-    return len(x) > 4 < len(y) and x[:4] == y[:4] and abs(len(x) - len(y)) <= 2
+    agreeing = 0.0
+    for name in shorter:
+        if not name.isdisjoint(words):
+            agreeing += 1.0
+        else:
+            agreeing += max(agreement(name, other) for other in longer)
+    return agreeing, agreeing / len(shorter), agreement(reference.names[0], work.names[0])
 
 
 def year_difference(reference: Description, work: Description) -> int | None:
@@ -72,25 +92,50 @@ def year_difference(reference: Description, work: Description) -> int | None:
     return min((year - published for year in reference.years), key=lambda d: (abs(d), d))
 
 
-def volume(reference: Description, work: Description) -> bool | None:
-    """Whether the volumes agree; an untagged one can be found in the text, but not missed there."""
-    if work.volume is None:
+def volume(reference: Description, work: Description) -> float | None:
+    """1 where the volumes agree, CUT where one is the other less some digits, else 0.
+
+    An untagged one is looked for in the text (UNSEEN); one of a single digit only before the page, for it is anywhere.
+    """
+    a, b = reference.volume, work.volume
+    if b is None:
         return None
-    if reference.volume is None:
-        return True if work.volume in reference.raw_words else None
-    return reference.volume == work.volume
+    if a is None:
+        if not reference.raw_words:
+            return None
+        return 1.0 if (len(b) > 1 and b in reference.raw_words) or _side_by_side(reference, work) else UNSEEN
+    if a == b:
+        return 1.0
+    short, long = (a, b) if len(a) < len(b) else (b, a)
+    return CUT if long.startswith(short) or long.endswith(short) else 0.0
 
 
-def page(reference: Description, work: Description) -> bool | None:
-    """Whether the first pages agree, a missing letter ("S12", "12") forgiven; an untagged one can be found in the text."""
-    if work.page is None:
+def _side_by_side(reference: Description, work: Description) -> bool:
+    """Whether the text has the work's volume and after it, at most an issue between, its page ("33 (4): 9-13")."""
+    if work.volume is None or work.page is None or work.volume not in reference.raw_words:
+        return False
+    words = reference.raw.split()
+    return any(word == work.volume and work.page in words[at + 1 : at + 3] for at, word in enumerate(words))
+
+
+def page(reference: Description, work: Description) -> float | None:
+    """1 where the first pages agree, WEAK where that says little, else 0; a missing letter ("S12", "12") is forgiven.
+
+    An untagged one is looked for in the text (UNSEEN); one of a single digit only after the volume.
+    """
+    x, y = reference.page, work.page
+    if y is None:
         return None
-    if reference.page is None:
-        return True if len(work.page) > 1 and work.page in reference.raw_words else None
-    if reference.page == work.page:
-        return True
-    a, b = (side.lstrip("abcdefghijklmnopqrstuvwxyz") for side in (reference.page, work.page))
-    return a == b != "" and (a == reference.page or b == work.page)
+    if x is None:
+        if not reference.raw_words:
+            return None
+        return 1.0 if (len(y) > 1 and y in reference.raw_words) or _side_by_side(reference, work) else UNSEEN
+    if x == y:
+        return WEAK if is_weak(y) else 1.0
+    a, b = (side.lstrip("abcdefghijklmnopqrstuvwxyz") for side in (x, y))
+    if not (a == b != "" and (a == x or b == y)):
+        return 0.0
+    return WEAK if is_weak(a) else 1.0
 
 
 @lru_cache(maxsize=100_000)
@@ -126,6 +171,16 @@ def venue_similarity(a: str, b: str) -> float | None:
             best = diagonal + 1 if _abbreviates(word, other_word) else max(row[j], row[j - 1])
             diagonal, row[j] = row[j], max(best, row[j - 1])
     return row[-1] / max(len(x), len(y))
+
+
+def venue(reference: Description, work: Description) -> float | None:
+    """Similarity of the venues; an untagged one can be found in the text, but not missed there."""
+    if not work.venue:
+        return None
+    if reference.venue:
+        return venue_similarity(reference.venue, work.venue)
+    name = compact(work.venue)
+    return 1.0 if len(name) >= _NAMED_VENUE and name in reference.raw_compact else None
 
 
 def identifiers(reference: Ids, work: Ids) -> bool | None:

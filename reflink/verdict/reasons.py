@@ -1,108 +1,112 @@
-"""A verdict in words: short phrases for and against, the strongest contribution first."""
+"""A verdict in words: phrases of a fixed vocabulary for and against, the strongest contribution first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from reflink.verdict.evidence import FEATURES, Evidence
+from reflink.verdict.evidence import WRITTEN, Evidence, Floats
 
 #: Phrases given, and the log-odds below which a subject is not worth a phrase.
 _MOST: Final = 4
 _LEAST: Final = 0.25
 
-_SUBJECTS: Final = {
-    "title": "title", "title_close": "title", "title_extended": "title", "title_missing": "title",
-    "title_short": "title", "contained": "title",
-    "contained_untitled": "title", "authors": "authors", "authors_none": "authors", "first_author": "authors",
-    "first_author_differs": "authors", "year": "year", "year_near": "year", "year_far": "year", "volume": "volume",
-    "volume_differs": "volume", "page": "page", "page_differs": "page", "place": "page", "place_differs": "page",
-    "edition_differs": "page", "venue": "venue", "venue_differs": "venue", "numbers_one": "numbers",
-    "numbers_both": "numbers", "marks": "marks", "identifier": "identifier",
-}  # fmt: skip
+#: An identifier of the reference leads to another work than what its metadata say: never followed blindly, always told.
+IDENTIFIER_ELSEWHERE: Final = "identifier names another work"
+
+#: Every phrase that an outcome's reasons are made of.
+VOCABULARY: Final[tuple[str, ...]] = (
+    "identifier matches", "identifier differs", IDENTIFIER_ELSEWHERE,
+    "title matches", "title matches but for a subtitle", "title is similar", "title differs", "title missing",
+    "title found in the text", "title not found in the text", "short title matches",
+    "authors match", "first author matches, others differ", "first author differs", "no author in common",
+    "year matches", "year off by one", "year differs",
+    "volume matches", "volume differs in digits", "volume not in the text", "volume differs",
+    "page matches", "page matches, as others do", "page not in the text", "page differs",
+    "venue matches", "venue is similar", "venue differs",
+    "numbers in the titles differ", "years in the titles differ", "years in the titles match",
+    "one is an erratum, reply or summary", "nothing else to compare", "nothing to compare",
+)  # fmt: skip
 
 
-def _title(e: Evidence) -> str | None:
-    if e.title is None:
-        if not e.contained:
-            return None
-        return "title found in the text" if e.contained >= 0.9 else "title not found in the text"
-    kind = (
-        "matches but for a subtitle"
-        if e.extended
-        else "matches"
-        if e.title >= 0.9
-        else "is similar"
-        if e.title >= 0.6
-        else "differs"
-    )
-    return f"{'short ' if e.short > 0.5 else ''}title {kind}"
+def _title(e: Evidence) -> str:
+    if e.title != e.title:
+        if e.contained != e.contained or (e.card != WRITTEN and e.contained < 0.8):
+            return "title missing"
+        return "title found in the text" if e.contained >= 0.8 else "title not found in the text"
+    if e.beginning == 1:
+        return "title matches but for a subtitle"
+    if e.title >= 0.9 or e.cover >= 0.97:
+        return "short title matches" if e.length < 20 else "title matches"
+    return "title is similar" if max(e.title, e.cover - 0.2) >= 0.6 else "title differs"
 
 
 def _authors(e: Evidence) -> str | None:
-    if e.authors is None:
+    if e.authors != e.authors:
         return None
     if e.authors == 0:
         return "no author in common"
-    if not e.first_author:
+    if e.first_author < 0.6:
         return "first author differs"
     return "authors match" if e.authors >= 0.75 else "first author matches, others differ"
 
 
-def _place(name: str, agrees: bool | None, e: Evidence) -> str | None:
-    if agrees is None:
+def _year(e: Evidence) -> str | None:
+    if e.year != e.year:
         return None
-    return f"{name} matches" if agrees else f"{name} differs{_values(name, e)}"
+    return "year matches" if e.year == 0 else "year off by one" if e.year == 1 else "year differs"
 
 
-def _values(name: str, e: Evidence) -> str:
-    return next((f" ({reference} / {work})" for key, reference, work in e.shown if key == name), "")
+def _volume(e: Evidence) -> str | None:
+    if e.volume != e.volume:
+        return None
+    said = {1.0: "volume matches", 0.5: "volume differs in digits", 0.25: "volume not in the text"}
+    return said.get(e.volume, "volume differs")
 
 
-def _phrase(subject: str, e: Evidence) -> str | None:
-    match subject:
-        case "title":
-            return _title(e)
-        case "authors":
-            return _authors(e)
-        case "year" if e.year is not None:
-            how = "matches" if e.year == 0 else "off by one" if abs(e.year) == 1 else "differs"
-            return f"year {how}" + (_values("year", e) if e.year else "")
-        case "volume":
-            return _place("volume", e.volume, e)
-        case "page":
-            return _place("page", e.page, e)
-        case "venue" if e.venue is not None:
-            return "venue matches" if e.venue >= 0.5 else "venue differs"
-        case "numbers" if e.numbers:
-            return "numbers in the titles differ"
-        case "marks" if e.marks:
-            return "one is an erratum, reply or comment"
-        case "identifier" if e.identifier is not None:
-            return "identifier matches" if e.identifier else "identifier differs"
-        case _:
-            return None
+def _page(e: Evidence) -> str | None:
+    if e.page != e.page:
+        return None
+    return {1.0: "page matches", 0.5: "page matches, as others do", 0.25: "page not in the text"}.get(e.page, "page differs")
 
 
-#: The subject of each of FEATURES, as a position in ``_NAMES``.
-_NAMES: Final = sorted({*_SUBJECTS.values()})
-_SUBJECT: Final = tuple(_NAMES.index(_SUBJECTS[name]) for name in FEATURES)
-_IDENTIFIER: Final = _NAMES.index("identifier")
+def _venue(e: Evidence) -> str | None:
+    if e.venue != e.venue:
+        return None
+    return "venue matches" if e.venue >= 0.75 else "venue is similar" if e.venue >= 0.5 else "venue differs"
 
 
-def reasons(evidence: Evidence, contributions: Sequence[float], identifier: float) -> tuple[str, ...]:
-    """At most four phrases. ``contributions`` are log-odds in the order of FEATURES, and that of the identifier, 0 for none."""
+def _numbers(e: Evidence) -> str | None:
+    if e.title_year == 0:
+        return "years in the titles differ"
+    if e.numbers > 0:
+        return "numbers in the titles differ"
+    return "years in the titles match" if e.title_year == 1 else None
+
+
+_PHRASES: Final[dict[str, Callable[[Evidence], str | None]]] = {
+    "title": _title,
+    "authors": _authors,
+    "year": _year,
+    "volume": _volume,
+    "page": _page,
+    "venue": _venue,
+    "numbers": _numbers,
+    "marks": lambda e: "one is an erratum, reply or summary" if e.marks == 1 else None,
+    "identifier": lambda e: "identifier matches" if e.identifier == 1 else "identifier differs",
+}
+
+
+def reasons(row: Floats, contributions: Mapping[str, float]) -> tuple[str, ...]:
+    """At most four phrases for a pair's evidence [columns]. ``contributions``: log-odds by subject (Model.contributions)."""
+    evidence = Evidence(*row.tolist())
     if evidence.bare:
-        return ("identifier matches", "nothing else to compare") if evidence.identifier else ("nothing to compare",)
-    weights = [0.0] * len(_NAMES)
-    for subject, value in zip(_SUBJECT, contributions, strict=True):
-        weights[subject] += value
-    weights[_IDENTIFIER] += identifier
+        return ("identifier matches", "nothing else to compare") if evidence.identifier == 1 else ("nothing to compare",)
     phrases: list[str] = []
     # Equal weights in the order of their names.
-    for weight, subject in sorted((-abs(weight), subject) for subject, weight in enumerate(weights)):
+    for weight, subject in sorted((-abs(weight), subject) for subject, weight in contributions.items()):
         if -weight < _LEAST or len(phrases) == _MOST:
             break
-        if phrase := _phrase(_NAMES[subject], evidence):
+        if phrase := _PHRASES[subject](evidence):
             phrases.append(phrase)
     return tuple(phrases)

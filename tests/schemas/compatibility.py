@@ -33,6 +33,8 @@ def _compare(old: Schema, new: Schema, roots: tuple[Schema, Schema], path: str) 
         before, after = old.get(keyword), new.get(keyword)
         if keyword == "enum" and before and after:
             before, after = sorted(before), sorted(after)
+        if keyword == "default" and isinstance(before, dict) and isinstance(after, dict):
+            after = _without_new_fields(before, after, new)
         if before != after:
             yield f"{path}: {keyword} was {before!r} and is {after!r}"
     yield from _compare_fields(old, new, roots, path)
@@ -46,6 +48,12 @@ def _compare(old: Schema, new: Schema, roots: tuple[Schema, Schema], path: str) 
         return
     for before, after in zip(*choices, strict=True):
         yield from _compare(before, after, roots, path)
+
+
+def _without_new_fields(before: Schema, after: Schema, schema: Schema) -> Schema:
+    """A default of several fields, less those that are new and hold the default of their own: absent means the same."""
+    fields = schema.get("properties", {})
+    return {name: value for name, value in after.items() if name in before or value != fields.get(name, {}).get("default")}
 
 
 def _compare_fields(old: Schema, new: Schema, roots: tuple[Schema, Schema], path: str) -> Iterator[str]:

@@ -53,6 +53,8 @@ def values(annotation: Any, constraints: list[Any] | tuple[Any, ...] = ()) -> st
         return st.one_of(*map(values, arguments))
     if origin is Literal:
         return st.sampled_from(arguments)
+    if origin is dict:
+        return st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=3)
     if origin is tuple:
         return st.lists(values(arguments[0]), max_size=3).map(tuple)
     if isinstance(annotation, type) and issubclass(annotation, Entity):
@@ -68,10 +70,15 @@ def values(annotation: Any, constraints: list[Any] | tuple[Any, ...] = ()) -> st
     return simple[annotation]
 
 
+#: Fields that are maps: their keys are values, not fields.
+_MAPS = {"evidence"}
+
+
 def dicts_in(document: Any) -> list[dict[str, Any]]:
     """All objects inside a JSON document, itself included."""
     if isinstance(document, dict):
-        return [document, *(found for value in document.values() for found in dicts_in(value))]
+        inner = (value for name, value in document.items() if name not in _MAPS)
+        return [document, *(found for value in inner for found in dicts_in(value))]
     if isinstance(document, list):
         return [found for value in document for found in dicts_in(value)]
     return []

@@ -18,6 +18,11 @@ RELEASED = Path(__file__).parent / "released"
 EXAMPLES = sorted(RELEASED.glob("v*/*.json"))
 SCHEMAS = sorted(RELEASED.glob("v*/schemas/*.json"))
 
+#: What old readers do not understand, event by event, and was done all the same. A ledger from before links by place refuses
+#: an outcome that has one: it is upgraded before the linkers are, and what was refused meanwhile is in its dead letters.
+_PLACE = "method: enum was ['identifier', 'lexical', 'semantic'] and is ['identifier', 'lexical', 'place', 'semantic']"
+KNOWN = {"link": [f"event.link.{_PLACE}"], "outcomes": [f"event.items[].link.{_PLACE}"]}
+
 
 def event_of(path: Path) -> str:
     """``link-unresolved.json`` and ``link.json`` are both examples of ``link``."""
@@ -82,14 +87,18 @@ def test_the_released_examples_hold_every_field():
 def test_old_and_new_readers_understand_each_other(path: Path):
     changes = breaking_changes(json.loads(path.read_text()), schema_of(path.stem))
     advice = "breaks a released contract; add an optional field instead, or raise schema_version:"
-    assert not changes, "\n".join([advice, *changes])
+    assert changes == KNOWN.get(path.stem, []), "\n".join([advice, *changes])
 
 
 # The check itself
 
 
+def released(name: str) -> dict[str, Any]:
+    return json.loads((RELEASED / "v1" / "schemas" / f"{name}.json").read_text())
+
+
 def released_link() -> dict[str, Any]:
-    return json.loads((RELEASED / "v1" / "schemas" / "link.json").read_text())
+    return released("link")
 
 
 def field(schema: dict[str, Any], model: str, name: str) -> dict[str, Any]:
@@ -138,3 +147,27 @@ def test_harmless_changes_are_let_through():
     changed["$defs"]["Renamed"] = changed["$defs"].pop("Link")
     changed["properties"]["link"]["$ref"] = "#/$defs/Renamed"
     assert breaking_changes(released_link(), changed) == []
+
+
+def test_a_default_of_several_fields_may_grow_by_one_with_its_own_default_and_in_no_other_way():
+    changed = released("fallback")
+    found, default = changed["$defs"]["Found"]["properties"], field(changed, "Open", "found")["default"]
+    found["places"] = {"type": "array", "items": {"type": "string"}, "default": []}
+    default["places"] = []
+    assert breaking_changes(released("fallback"), changed) == []
+    default["places"] = ["doi:10.1/a"]
+    assert len(breaking_changes(released("fallback"), changed)) == 1
+    del default["places"], default["semantic"]
+    assert len(breaking_changes(released("fallback"), changed)) == 1
+
+
+def test_a_link_by_place_and_the_numbers_of_its_evidence_travel():
+    document = json.loads((RELEASED / "v1" / "link.json").read_text())
+    document["link"] |= {"method": "place", "evidence": {"title": 0.97, "year": 1.0}}
+    document["link"]["runner_up"]["probability"] = 0.25
+    event = EVENTS["link"].from_json(json.dumps(document))
+    assert not event.model_extra
+    assert json.loads(event.to_json()) == document
+    fallback = json.loads((RELEASED / "v1" / "fallback.json").read_text())
+    fallback["items"][0]["found"]["places"] = ["doi:10.1371/journal.pone.0000308"]
+    assert json.loads(EVENTS["fallback"].from_json(json.dumps(fallback)).to_json()) == fallback

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from reflink import flatfiles
+from reflink.catalog import manifest
 from reflink.entities import Ids, Work
 from reflink.text import SEP
 
@@ -66,3 +70,19 @@ some_ids = st.builds(
 )
 work_ids = st.sampled_from(["doi:10.1/a", "doi:10.1/b", "pmid:1", "pmid:2", "pmcid:PMC1", "x", "y", "z", "é"])
 some_works = st.builds(Work, id=work_ids, ids=some_ids, title=st.sampled_from(["", "One", "Two"]) | st.none())
+
+
+def without_places(folder: Path) -> None:
+    """Makes of a snapshot one from before there was a table of places."""
+    works, meta = folder / "works", folder / "meta.json"
+    kinds = {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), "hashes": (np.uint64, 1), "rows": (np.uint32, 1)}
+    flatfiles.save(works, "works", {}, flatfiles.load(works, "works", kinds)[1])
+    for path in works.glob("place_*"):
+        path.unlink()
+    said = json.loads(meta.read_bytes())
+    meta.unlink()
+    del said["places"], said["seal"]
+    said["files"] = {name: file.model_dump() for name, file in manifest.of_files(folder).items()}
+    text = json.dumps(said, indent=1)
+    seal = hashlib.sha256(text.encode()).hexdigest()
+    meta.write_text(text.removesuffix("\n}") + f',\n "seal": "{seal}"\n}}')

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
 import pytest
 
 from reflink.catalog import Catalog
 from reflink.entities import Link, Paper, Work
-from tests.reflink.catalog.works_of import FakeEncoder
+from tests.reflink.catalog.works_of import FakeEncoder, without_places
 from tests.reflink.cli.conftest import WORKS, Reflink
 
 LIVAK = "doi:10.1000/livak"
@@ -53,7 +54,7 @@ def test_link_gives_a_link_a_reference(reflink: Reflink, paper: Path, catalog: P
     answer = reflink("link", paper, "--catalog", catalog, "--json")
     assert answer.code == 0
     first, second = map(Link.from_dict, answer.json)
-    assert (first.citing, first.cited, first.method) == (CITING, LIVAK, "lexical")
+    assert (first.citing, first.cited, first.method) == (CITING, LIVAK, "place")
     assert first.probability is not None
     assert first.probability > 0.9
     assert second.cited is None
@@ -81,7 +82,9 @@ def test_explain_finds_the_reference_and_lays_open_the_candidates(
     assert answer["reference"]["position"] == 1
     best = answer["candidates"][0]
     assert best["work"]["id"] == best["cited"] == LIVAK == answer["link"]["cited"]
-    assert best["lexical"] == pytest.approx(answer["link"]["score"], abs=1e-6)
+    assert best["place"] is True
+    assert best["probability"] == pytest.approx(answer["link"]["probability"], abs=1e-6)
+    assert 0.9 < best["lexical"] < 1.0
     assert best["probability"] == pytest.approx(answer["link"]["probability"], abs=1e-6)
     assert best["evidence"]["title"] == 1.0
     assert best["reasons"]
@@ -92,7 +95,7 @@ def test_explain_shows_what_was_found_by_what(reflink: Reflink, paper: Path, cat
     assert answer.code == 0
     assert f"1. {LIVAK}" in answer.out
     assert "trigrams 0." in answer.out
-    assert f"cites {LIVAK} (lexical)" in answer.out
+    assert f"cites {LIVAK} (place)" in answer.out
 
 
 def test_explain_says_that_there_is_no_such_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:
@@ -108,7 +111,9 @@ def test_build_info_find(reflink: Reflink, works: Path, tmp_path: Path) -> None:
     assert f"reflink: {out}: 3 works" in answer.err
     (info,) = reflink("catalog", "info", out, "--json", "--check").json
     assert (info["works"], info["trigrams"], info["vectors"], info["lexical_mode"]) == (3, 3, None, "Raw")
-    assert "265158" not in reflink("catalog", "info", out).out
+    told = reflink("catalog", "info", out).out
+    assert "265158" not in told
+    assert re.search(r"places +yes", told)
     for spelling in ("doi:10.1000/LIVAK", "https://doi.org/10.1000/livak", "PMID: 11846609"):
         found = reflink("catalog", "find", out, "--id", spelling, "--json")
         assert LIVAK in [line["id"] for line in found.json], spelling
@@ -120,6 +125,15 @@ def test_build_info_find(reflink: Reflink, works: Path, tmp_path: Path) -> None:
     assert [line["id"] for line in titled.json] == [LIVAK]
     assert LIVAK in reflink("catalog", "find", out, "--title", "gene expression").out
     assert reflink("catalog", "find", out, "--title", "?!").code == 2
+
+
+def test_info_says_that_an_older_catalog_finds_nothing_by_place(reflink: Reflink, tmp_path: Path) -> None:
+    Catalog.empty(lexical_mode=None).save(tmp_path / "old")
+    without_places(tmp_path / "old")
+    told = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
+    assert "places no: made before there was a table of places; build it again" in told
+    (info,) = reflink("catalog", "info", tmp_path / "old", "--json", "--check").json
+    assert info["places"] is False
 
 
 def test_bad_lines_are_counted_and_fatal_only_when_strict(reflink: Reflink, works: Path, tmp_path: Path) -> None:

@@ -1,64 +1,133 @@
-"""The bounded logistic regression against scikit-learn's, and its bounds."""
+"""The bounded logistic regression against scikit-learn's, its bounds, and labels that are left out."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from reflink.evaluation.regression import fit_weights, standardise, train
-from reflink.verdict.evidence import AGAINST, FEATURES, FOR
+from reflink.evaluation.regression import bounds, fit_weights, probabilities, train
 
 
 def _sample(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features that hold or do not, and labels drawn by random weights."""
     random = np.random.default_rng(seed)
-    z = random.normal(size=(n, d))
-    odds = z @ random.normal(size=d) + 0.5
-    return z, random.random(n) < 1 / (1 + np.exp(-odds))
+    x = random.random((n, d)) < 0.5
+    return x, random.random(n) < probabilities(x, np.append(random.normal(size=d) * 2, 0.5))
+
+
+def _loss(x: np.ndarray, y: np.ndarray, weights: np.ndarray, penalty: float) -> float:
+    odds = x @ weights[:-1] + weights[-1]
+    return float(np.logaddexp(0, np.where(y, -odds, odds)).sum() + penalty * (weights[:-1] ** 2).sum() / 2)
+
+
+def test_a_sign_is_a_bound() -> None:
+    low, high = bounds(np.array([1, -1, 0]))
+    assert low.tolist() == [0, -np.inf, -np.inf]
+    assert high.tolist() == [np.inf, 0, np.inf]
+    assert [side.tolist() for side in bounds(np.array([2.5, -4.0]))] == [[1.5, -np.inf], [np.inf, -3.0]]
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 10.0])
 def test_without_bounds_it_is_the_regression_of_scikit_learn(penalty: float) -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
-    z, y = _sample(500, 6, 1)
+    x, y = _sample(500, 6, 1)
     free = np.full(6, np.inf)
-    weights, intercept = fit_weights(z, y, penalty, -free, free)
-    expected = linear_model.LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(z, y)
-    np.testing.assert_allclose(weights, expected.coef_[0], atol=1e-4)
-    assert intercept == pytest.approx(expected.intercept_[0], abs=1e-4)
+    weights = fit_weights(x, y, penalty, -free, free)
+    expected = linear_model.LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(x, y)
+    np.testing.assert_allclose(weights[:-1], expected.coef_[0], atol=1e-3)
+    assert weights[-1] == pytest.approx(expected.intercept_[0], abs=1e-3)
+    np.testing.assert_allclose(probabilities(x, weights), expected.predict_proba(x)[:, 1], atol=1e-3)
 
 
-def test_bounds_hold_and_no_feasible_neighbour_is_better() -> None:
-    z, y = _sample(400, 5, 2)
-    low, high = np.array([0, 0, 0, -np.inf, -np.inf]), np.array([np.inf, np.inf, np.inf, 0, 0])
-    weights, intercept = fit_weights(z, y, 1.0, low, high)
-    assert (weights >= low).all()
-    assert (weights <= high).all()
-
-    def loss(w: np.ndarray) -> float:
-        odds = z @ w + intercept
-        return float(np.logaddexp(0, np.where(y, -odds, odds)).sum() + w @ w / 2)
-
-    for i in range(5):
-        for change in (-1e-2, 1e-2):
+@settings(max_examples=20)
+@given(st.integers(0, 1000), st.lists(st.sampled_from([-1, 0, 1]), min_size=5, max_size=5))
+def test_bounds_hold_and_no_neighbour_within_them_is_better(seed: int, signs: list[int]) -> None:
+    x, y = _sample(300, 5, seed)
+    low, high = bounds(np.array(signs))
+    weights = fit_weights(x, y, 1.0, low, high)
+    assert (weights[:-1] >= low).all()
+    assert (weights[:-1] <= high).all()
+    for i in range(6):
+        for change in (-2e-2, 2e-2):
             other = weights.copy()
-            other[i] = np.clip(other[i] + change, low[i], high[i])
-            assert loss(other) >= loss(weights) - 1e-6
+            other[i] += change
+            other[:-1] = np.clip(other[:-1], low, high)
+            assert _loss(x, y, other, 1.0) >= _loss(x, y, weights, 1.0) - 1e-3
 
 
-def test_wrong_labels_are_left_out_and_signs_kept() -> None:
+def test_a_row_that_counts_twice_is_two_rows_and_one_that_counts_nothing_is_none() -> None:
+    x, y = _sample(200, 4, 5)
+    counts = np.random.default_rng(6).integers(0, 4, len(y))
+    low, high = bounds(np.array([1, -1, 0, 0]))
+    repeated = fit_weights(np.repeat(x, counts, axis=0), np.repeat(y, counts), 1.0, low, high)
+    np.testing.assert_allclose(fit_weights(x, y, 1.0, low, high, counts=counts.astype(float)), repeated, atol=1e-3)
+
+
+def test_a_start_changes_the_way_and_not_the_end() -> None:
+    x, y = _sample(400, 5, 4)
+    low, high = bounds(np.array([1, 1, -1, -1, 0]))
+    far = np.array([3.0, 0.0, -3.0, 0.0, 2.0, -5.0])
+    np.testing.assert_allclose(fit_weights(x, y, 1.0, low, high, far), fit_weights(x, y, 1.0, low, high), atol=1e-2)
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_labels_that_are_all_the_same_and_features_that_never_hold_do_no_harm(label: bool) -> None:
+    x = np.zeros((50, 3), bool)
+    x[:, 0] = True
+    weights = fit_weights(x, np.full(50, label), 1.0, *bounds(np.array([0, 1, -1])))
+    assert np.isfinite(weights).all()
+    assert weights[1:3].tolist() == [0, 0]
+    assert ((probabilities(x, weights) > 0.9) == label).all()
+
+
+def _train(x: np.ndarray, y: np.ndarray, query: np.ndarray, *, rounds: int) -> tuple[np.ndarray, int]:
+    """Weights of features that all speak for a link."""
+    return train(x, y, np.ones(6), query, penalty=1.0, trim=0.02, rounds=rounds)
+
+
+def _agreeing(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A right pair, in which all features hold, and three wrong ones, in which few do, of each of ``n`` queries."""
     random = np.random.default_rng(3)
-    x = random.random((2000, len(FEATURES)))
-    y = x[:, 0] > 0.5
-    wrong = np.flatnonzero(x[:, 0] < 0.1)[:5]
-    y[wrong] = True
-    model, left_out = train(x, y, penalty=1.0, trim=0.02, rounds=2, identifier=5.0, contradiction=-3.0)
-    assert left_out == 5
-    for name, weight in zip(FEATURES, model.weight, strict=True):
-        assert not (name in FOR and weight < 0)
-        assert not (name in AGAINST and weight > 0)
+    right = np.tile([True, False, False, False], n)
+    x = np.where(right[:, None], random.random((4 * n, 6)) < 0.9, random.random((4 * n, 6)) < 0.1)
+    return x, right, np.repeat(np.arange(n), 4)
 
 
-def test_constant_columns_do_no_harm() -> None:
-    mean, scale = standardise(np.array([[1.0, 2.0], [1.0, 4.0]]))
-    assert mean.tolist() == [1.0, 3.0]
-    assert scale.tolist() == [1.0, 1.0]
+def test_right_labels_that_nothing_speaks_for_are_left_out_with_what_was_taken_for_wrong() -> None:
+    x, y, query = _agreeing(500)
+    plain, none = _train(x, y, query, rounds=0)
+    assert none == 0
+    # In five queries the identifier names another work: nothing agrees in what it names, all in what the reference cites.
+    for wrong in range(5):
+        x[4 * wrong], x[4 * wrong + 1] = False, True
+    bent, none = _train(x, y, query, rounds=0)
+    weights, left_out = _train(x, y, query, rounds=2)
+    assert (none, left_out) == (0, 10)
+    assert np.abs(weights - plain).max() < np.abs(bent - plain).max() / 2
+
+
+def test_a_wrong_pair_that_agrees_in_everything_is_learnt_from_where_the_right_one_is_believable() -> None:
+    x, y, query = _agreeing(500)
+    x[0], x[1] = True, True  # its erratum
+    assert _train(x, y, query, rounds=2)[1] == 0
+
+
+def test_pairs_are_fitted_as_if_each_stood_for_itself() -> None:
+    """Though those that are alike are fitted as one."""
+    x, y, query = _agreeing(300)
+    lower, upper = bounds(np.ones(6))
+    np.testing.assert_allclose(_train(x, y, query, rounds=0)[0], fit_weights(x, y, 1.0, lower, upper), atol=1e-3)
+    twice = fit_weights(np.vstack([x, x]), np.append(y, y), 1.0, lower, upper)
+    again = _train(np.vstack([x, x]), np.append(y, y), np.append(query, query), rounds=0)[0]
+    np.testing.assert_allclose(again, twice, atol=1e-3)
+
+
+def test_signs_and_what_is_known_are_kept_whatever_the_labels_say() -> None:
+    x, y, query = _agreeing(200)
+    signs = np.array([1, 1, -1, -4.0, 3.0, -1])
+    weights, _ = train(x, ~y, signs, query, penalty=1.0, trim=0.0, rounds=1)
+    assert weights[[0, 1, 4]].tolist() == [0, 0, 2]
+    assert (weights[[2, 5]] < 0).all()
+    assert weights[3] <= -3

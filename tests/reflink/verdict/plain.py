@@ -1,38 +1,110 @@
-"""The evidence of a pair in its plainest form: every set built, every comparison made, nothing left out or remembered."""
+"""The evidence of a pair in its plainest form: every set built, every comparison made, nothing left out or remembered.
+
+Written from the meaning of the evidence, not from its code: of reflink.verdict only lists of words and patterns are used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+import unicodedata
+from functools import cache
 
 from reflink.entities import ID_KINDS, Ids, Reference, Work
-from reflink.verdict import Evidence, fields
-from reflink.verdict.description import (
-    _DIGITS,
-    _FOLD,
-    _MARKS,
-    _ORDINAL,
-    _ROMAN,
-    _SCRAMBLED,
-    _TRANSLITERATED,
-    _YEAR,
-    _unscramble,
-    name_tokens,
-    page_key,
-    volume_key,
-)
-from reflink.verdict.reasons import _LEAST, _MOST, _SUBJECTS, _phrase
+from reflink.verdict.description import _PARTICLES, _SUFFIXES
+from reflink.verdict.evidence import Evidence
+from reflink.verdict.fields import _VENUE_STOP
+from reflink.verdict.folding import _LETTERS
+from reflink.verdict.titles import _PART, marks
+
+ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10, "xi": 11, "xii": 12}
+SILENT = math.nan
 
 
 def fold(text: str) -> str:
-    return " ".join(_SCRAMBLED.sub(_unscramble, text).translate(_FOLD).split())
+    """Letter by letter."""
+    for scrambled in sorted(set(re.findall("[ÂÃÄÅÎÏÐâã][^ -~\\s]{1,3}", text)), key=len, reverse=True):
+        text = text.replace(scrambled, unscrambled(scrambled))
+    kept = []
+    for char in unicodedata.normalize("NFKD", "".join(unicodedata.normalize("NFKD", each).lower() for each in text)):
+        name = unicodedata.name(char, "")
+        if char in "'’ʼ`´" or unicodedata.category(char) in ("Cf", "Mn"):
+            continue
+        if name.startswith("GREEK SMALL LETTER "):
+            kept.append(re.split("[^A-Z]", name.removeprefix("GREEK SMALL LETTER ").removeprefix("FINAL "))[0].lower())
+        else:
+            kept.append(_LETTERS.get(char, char if char.isalnum() else " "))
+    return " ".join("".join(kept).split())
+
+
+def unscrambled(text: str) -> str:
+    try:
+        return text.encode("cp1252").decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 def grams(text: str) -> set[str]:
     return {text[i : i + 3] for i in range(len(text) - 2)} if len(text) > 2 else {text} - {""}
 
 
-def numbers(words: list[str]) -> set[str]:
-    return set(_DIGITS.findall(" ".join(words))) | {_ROMAN[word] for word in words if word in _ROMAN and len(word) > 1}
+def name_words(name: str) -> set[str]:
+    words = re.sub("(?<=[aou])e", "", fold(name)).split()
+    return {w for w in words if len(w) > 1 and w not in _PARTICLES | _SUFFIXES} or set(words)
+
+
+def slips(x: str, y: str) -> int:
+    """The definition: the last letters agree, or one was changed, added, dropped, or the last two swapped."""
+
+    @cache
+    def upto(i: int, j: int) -> int:
+        if not i or not j:
+            return i + j
+        ways = [upto(i - 1, j - 1) + (x[i - 1] != y[j - 1]), upto(i - 1, j) + 1, upto(i, j - 1) + 1]
+        if x[:i][-2:] == y[:j][-2:][::-1] and i > 1 and j > 1:
+            ways.append(upto(i - 2, j - 2) + 1)
+        return min(ways)
+
+    return upto(len(x), len(y))
+
+
+def agreement(a: set[str], b: set[str]) -> float:
+    """Of two names."""
+    if a & b:
+        return 1.0
+    for x, y in [("".join(sorted(a)), "".join(sorted(b))), *((x, y) for x in a for y in b)]:
+        short = min(len(x), len(y))
+        if short >= 5 and slips(x, y) <= (2 if short >= 8 else 1):
+            return 0.8
+    return 0.0
+
+
+def volume_key(volume: str | None) -> str:
+    text = fold(volume or "")
+    if found := re.findall(r"\d+", text):
+        return found[0].lstrip("0") or "0"
+    return str(ROMAN.get(text, text))
+
+
+def page_key(page: str | None) -> str:
+    text = fold(page or "")
+    if page and not any(char.isdigit() for char in page):
+        text = text.replace(" ", "")
+    if not (found := re.search(r"([a-z]*)(\d+)", text)):
+        return str(ROMAN.get(text, text))
+    return found[1] + (found[2].lstrip("0") or "0")
+
+
+def numbers(title: str) -> set[str]:
+    words = fold(title).split()
+    parts = [(a or b).lower() for a, b in _PART.findall(title)] + [word for word in words if len(word) > 1]
+    romans = {str(ROMAN[part]) for part in parts if part in ROMAN}
+    letters = {(a or b).lower() for a, b in _PART.findall(title)} - set(ROMAN)
+    return {number for word in words for number in re.findall(r"\d+", word)} | romans | letters
+
+
+def year_numbers(found: set[str]) -> set[int]:
+    return {int(number) for number in found if re.fullmatch(r"1[5-9]\d\d|20\d\d", number)}
 
 
 def shared(reference: Ids, work: Ids) -> bool | None:
@@ -40,87 +112,141 @@ def shared(reference: Ids, work: Ids) -> bool | None:
     return any(a == b for a, b in both) if both else None
 
 
+def venue_words(venue: str) -> list[str]:
+    words = fold(venue.split("(")[0] or venue).split()[:12]
+    return [word for word in words if word not in _VENUE_STOP] or words
+
+
+def abbreviates(a: str, b: str) -> bool:
+    short, long = sorted((a, b), key=len)
+    return short[0] == long[0] and re.search(".*".join(map(re.escape, short)), long) is not None
+
+
+def venues(a: str, b: str) -> float:
+    x, y = venue_words(a), venue_words(b)
+    if not x or not y:
+        return SILENT
+    for one, other in ((x, y), (y, x)):
+        if len(one) == 1 < len(other) and len(one[0]) > 2 and "".join(word[0] for word in other).startswith(one[0]):
+            return 1.0
+
+    @cache
+    def alike(i: int, j: int) -> int:
+        if not i or not j:
+            return 0
+        return max(alike(i - 1, j), alike(i, j - 1), alike(i - 1, j - 1) + abbreviates(x[i - 1], y[j - 1]))
+
+    return alike(len(x), len(y)) / max(len(x), len(y))
+
+
 def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
     """As reflink.verdict.evidence."""
-    book = None if reference.volume else reference.venue
-    words = fold((reference.title or reference.chapter_title or book or "")[:400]).split()
-    work_words = fold((work.title or (None if work.volume else work.venue) or "")[:400]).split()
-    title, work_title = "".join(words), "".join(work_words)
+    title = (reference.title or reference.chapter_title or (None if reference.volume else reference.venue) or "")[:400]
+    other = (work.title or (None if work.volume else work.venue) or "")[:400]
+    x, y = fold(title).replace(" ", ""), fold(other).replace(" ", "")
     raw = fold(reference.raw_query[:1500])
-    raw_words = {*raw.split(), *_TRANSLITERATED.sub("", raw).split()}
-    names = [name_tokens(name) for name in reference.last_names[:40]]
-    work_names = [name_tokens(name) for name in work.authors[:40]]
-    a, b = grams(title), grams(work_title)
-    both = bool(title and work_title)
-    extended = both and fields.extends(title, work_title)
+    text, raw_words = raw.replace(" ", ""), {*raw.split(), *re.sub("(?<=[aou])e", "", raw).split()}
+    names = [name_words(name) for name in reference.last_names[:40]]
+    work_names = [name_words(name) for name in work.authors[:40]]
+    found: dict[str, float] = {"length": len(y)}
+    if x and y:
+        a, b = grams(x), grams(y)
+        j, c = len(a & b) / len(a | b), len(a & b) / min(len(a), len(b))
+        short, long = sorted((x, y), key=len)
+        begins = len(short) >= 20 and long.startswith(short) and len(long) > len(short) + 12
+        found |= {"title": 2 * j * c / (j + c) if c else 0.0, "equal": x == y, "cover": c, "beginning": begins}
+    if y and text:
+        found["contained"] = len(grams(y) & grams(text)) / len(grams(y))
 
-    share: tuple[float, bool] | None = None
-    if work_names and names:
-        shorter, longer = sorted((names, work_names), key=len)
-        there = set().union(*longer)
-        share = sum(bool(name & there) for name in shorter) / len(shorter), fields._same_name(names[0], work_names[0])
+    grouped = not names and bool(reference.collab or reference.collectives)
+    if names and work_names:
+        less, more = sorted((names, work_names), key=len)
+        each = [max(agreement(name, one) for one in more) for name in less]
+        found |= {"agreeing": sum(each), "authors": sum(each) / len(each), "first_author": agreement(names[0], work_names[0])}
     elif work_names and raw_words:
-        found = [name <= raw_words for name in work_names[:3]]
-        share = sum(found) / len(found), found[0]
+        there = [name <= raw_words for name in work_names[:3]]
+        if any(there) or not grouped:
+            found |= {"agreeing": sum(there), "authors": sum(there) / len(there), "first_author": there[0]}
+    found["group"] = grouped or bool(work_names and len(work_names[0]) > 2)
 
-    years = [reference.year] if reference.year is not None else [int(year) for year in _YEAR.findall(raw)]
-    year = None if work.year is None or not years else min((y - work.year for y in years), key=lambda d: (abs(d), d))
-    volume, work_volume = volume_key(reference.volume), volume_key(work.volume)
-    same_volume = None if work_volume is None else volume == work_volume
-    if volume is None and same_volume is False:
-        same_volume = True if work_volume in raw_words else None
-    same_page = page(page_key(reference.first_page), page_key(work.fpage), raw_words)
+    years = [int(year) for year in re.findall(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)", raw)]
+    years = years if reference.year is None else [reference.year]
+    if years and work.year is not None:
+        found["year"] = min(abs(year - work.year) for year in years)
+    found |= place(volume_key(reference.volume), page_key(reference.first_page), work, raw)
+    if work.venue and reference.venue:
+        found["venue"] = venues(reference.venue, work.venue)
+    elif work.venue and len(name := fold(work.venue).replace(" ", "")) >= 6 and name in text:
+        found["venue"] = 1.0
 
-    differ = 0
-    if both and not extended:
-        x, y = numbers(words), numbers(work_words)
-        differ = (not x <= y) + (not y - set(_ORDINAL.findall(raw)) <= x)
+    found |= told_by_titles(title if x else "", other if y else "", reference, work, raw)
     identifier = True if by_identifier else shared(reference.ids, work.ids)
     if identifier is None and shared(reference.ids_weak, work.ids):
         identifier = True
-    common = len(a & b)
-    said = {"year": (reference.year, work.year), "volume": (reference.volume, work.volume)}
-    return Evidence(
-        title=2 * common / (len(a) + len(b) + min(len(a), len(b)) - common) if both else None,
-        extended=extended,
-        contained=len(b & grams(raw.replace(" ", ""))) / len(b) if work_title and raw else None,
-        short=max(0.0, 1 - len(work_title) / 40),
-        authors=share[0] if share else None,
-        first_author=share[1] if share else None,
-        year=year,
-        volume=same_volume,
-        page=same_page,
-        venue=fields.venue_similarity(reference.venue, work.venue) if reference.venue and work.venue else None,
-        numbers=differ,
-        marks=both and _MARKS.intersection(words) != _MARKS.intersection(work_words),
-        identifier=identifier,
-        bare=not title and not names and len(raw) < 8,
-        shown=()
-        if not year and same_volume is not False and same_page is not False
-        else tuple(
-            (name, *(" ".join(str(value).split())[:20] for value in values))
-            for name, values in {**said, "page": (reference.first_page, work.fpage)}.items()
-            if all(values) and values[0] != values[1]
-        ),
+    if identifier is not None:
+        found["identifier"] = identifier
+    tagged = names or reference.venue or reference.volume or reference.first_page
+    found |= {"bare": not x and not names and len(raw) < 8, "card": 0 if x else 1 if tagged else 2}
+    return Evidence(**{name: float(value) for name, value in found.items()})
+
+
+def place(volume: str, page: str, work: Work, raw: str) -> dict[str, float]:
+    """Volume and page; in the text, a number of one digit counts only in "volume, perhaps an issue, page"."""
+    found: dict[str, float] = {}
+    work_volume, work_page = volume_key(work.volume), page_key(work.fpage)
+    words = raw.split()
+    anywhere = {*words, *re.sub("(?<=[aou])e", "", raw).split()}
+    together = any(
+        a == work_volume and work_page in (b, c) for a, b, c in zip(words, [*words[1:], ""], [*words[2:], "", ""], strict=False)
     )
+    together = together and bool(work_volume and work_page)
+    if work_volume and volume:
+        cut = any(a.startswith(b) or a.endswith(b) for a, b in ((volume, work_volume), (work_volume, volume)))
+        found["volume"] = 1.0 if volume == work_volume else 0.5 if cut else 0.0
+    elif work_volume and words:
+        found["volume"] = 1.0 if together or (len(work_volume) > 1 and work_volume in anywhere) else 0.25
+    if work_page and page:
+        digits, work_digits = (re.sub("^[a-z]+", "", each) for each in (page, work_page))
+        same = page == work_page
+        without_letter = bool(digits) and digits == work_digits and (page == digits or work_page == digits)
+        said = work_page if same else digits
+        weak = len(said) == 1 or re.fullmatch(r"cd\d{3,6}", said)
+        found["page"] = 0.0 if not (same or without_letter) else 0.5 if weak else 1.0
+    elif work_page and words:
+        found["page"] = 1.0 if together or (len(work_page) > 1 and work_page in anywhere) else 0.25
+    return found
 
 
-def page(a: str | None, b: str | None, raw_words: set[str]) -> bool | None:
-    if b is None:
-        return None
-    if a is None:
-        return True if len(b) > 1 and b in raw_words else None
-    digits_a, digits_b = (side.lstrip("abcdefghijklmnopqrstuvwxyz") for side in (a, b))
-    return a == b or (digits_a == digits_b != "" and (digits_a == a or digits_b == b))
-
-
-def reasons(found: Evidence, contributions: Mapping[str, float]) -> tuple[str, ...]:
-    """As Model.reasons, from Model.contributions."""
-    if found.bare:
-        return ("identifier matches", "nothing else to compare") if found.identifier else ("nothing to compare",)
-    weights: dict[str, float] = {}
-    for name, value in contributions.items():
-        weights[_SUBJECTS[name]] = weights.get(_SUBJECTS[name], 0.0) + value
-    ranked = sorted(weights, key=lambda subject: (-abs(weights[subject]), subject))
-    phrases = [_phrase(subject, found) for subject in ranked if abs(weights[subject]) >= _LEAST]
-    return tuple(phrase for phrase in phrases if phrase)[:_MOST]
+def told_by_titles(title: str, other: str, reference: Reference, work: Work, raw: str) -> dict[str, float]:
+    """Numbers, years and marks of two titles, or of the work's and the text."""
+    found: dict[str, float] = {}
+    a, b, text = numbers(title), numbers(other), numbers(reference.raw_query[:1500])
+    a_years, b_years = year_numbers(a), year_numbers(b)
+    a, b = a - set(map(str, a_years)), b - set(map(str, b_years))
+    same = fold(title).replace(" ", "") == fold(other).replace(" ", "")
+    if title and other:
+        beside = set(re.findall(r"(?<!\d)(\d+)(?:st|nd|rd|th)\b", raw))
+        found["numbers"] = 0 if same else bool(a - b) + bool(b - beside - a)
+        published, other_published = ({y for y in (one.year,) if y is not None} for one in (reference, work))
+        if reference.year is None:
+            published = {int(year) for year in re.findall(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)", raw)}
+        if a_years and b_years:
+            if a_years == b_years or not a_years & b_years:
+                found["title_year"] = a_years == b_years
+        elif a_years or b_years:
+            named, when = (a_years, other_published) if a_years else (b_years, published)
+            if len(when) == 1 and when <= named:
+                found["title_year"] = 1
+            elif published and other_published and not published & other_published and not when & named:
+                found["title_year"] = 0
+        found["marks"] = marks(title, fold(title).split()) != marks(other, fold(other).split())
+    elif other and raw:
+        found["numbers"] = bool(b - text)
+        if b_years:
+            found["title_year"] = set(map(str, b_years)) <= text
+        words = {*raw.split(), *re.sub("(?<=[aou])e", "", raw).split()}
+        first = re.search(r"\b(?:(erratum|corrigendum|corrigenda|rejoinder)|(reply|response) to|(comments?) on)\b", raw)
+        of_text = {each for each in first.groups() if each} if first else set()
+        work_marks = marks(other, fold(other).split())
+        found["marks"] = bool(work_marks - words or of_text - work_marks)
+    return found

@@ -1,79 +1,202 @@
-"""The evidence of a pair is that of the plain reading, however little of it was computed."""
+"""The evidence of a pair: that of the plain reading, silent exactly where a record is, within bounds, the same mirrored."""
 
 from __future__ import annotations
 
+import json
+import math
+
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
-from reflink.verdict import Model, compare, describe_reference, describe_work, evidence, outline
-from reflink.verdict.description import compact, fold
-from reflink.verdict.evidence import FEATURES, LEFT_OUT, features
-from reflink.verdict.judge import shipped
+from reflink.verdict import Evidence, compare, describe_reference, describe_work, evidence
+from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN, differing, rows
+from reflink.verdict.fields import CUT, UNSEEN, WEAK
 from tests.reflink.verdict import plain
+from tests.reflink.verdict.awkward import field, names, pairs, short, year
 
-#: Few letters, so that the sides have much in common; accents, Greek, what is deleted, what is no letter, what is scrambled.
-text = st.text(alphabet="abe iI12xX'`’-.ßöØαÃ¶漢\t", max_size=30)
-word = st.sampled_from(
-    ["Reply", "type ii", "2nd", "Smith", "Müller", "mueller", "2009", "12", "e7", "", "an odd title of some length"]
-)
-field = st.none() | text | st.lists(word, max_size=5).map(" ".join)
-year = st.none() | st.integers(2005, 2012) | st.just(0)
-short = st.none() | st.sampled_from(["12", "XII", "Vol. 12", "e12", "S12", "012", " ", "xii"]) | text
-names = st.lists(word | text, max_size=4).map(tuple)
-ids = st.builds(Ids, doi=st.none() | st.sampled_from(["10.1/a", "10.1/b"]), pmid=st.none() | st.sampled_from(["1", "2"]))
-
-#: A model whose weights mean nothing: a bound must not lean on their signs.
-ADVERSE = Model(
-    (0.0,) * len(FEATURES), (1.0,) * len(FEATURES), tuple((-1.0) ** at for at in range(len(FEATURES))), 0.0, 1.0, -1.0
-)
-
-
-@st.composite
-def pairs(draw: st.DrawFn) -> tuple[Reference, Work]:
-    """Two records, some fields of which are the same."""
-    title, venue, authors = draw(field), draw(field), draw(names)
-
-    def mostly(value: object, other: st.SearchStrategy[object]) -> object:
-        return value if draw(st.booleans()) else draw(other)
-
-    work = Work.from_dict(
-        {"id": "doi:10.1/x", "ids": draw(ids), "title": title, "authors": authors, "venue": venue, "year": draw(year),
-         "volume": draw(short), "fpage": draw(short)}
-    )  # fmt: skip
-    raw = " ".join(part for part in (draw(field), title if draw(st.booleans()) else None, draw(field)) if part)
-    reference = Reference.from_dict(
-        {"id": "c#1", "citing": "c", "position": 1, "raw_text": raw, "title": mostly(title, field),
-         "chapter_title": draw(field), "last_names": mostly(authors, names), "venue": mostly(venue, field),
-         "year": mostly(work.year, year), "volume": mostly(work.volume, short), "first_page": mostly(work.fpage, short),
-         "ids": draw(ids), "ids_weak": draw(ids)}
-    )  # fmt: skip
-    return reference, work
+#: Values of columns that have only a few; of the others, the least and the greatest.
+VALUES = {
+    "equal": {0, 1}, "beginning": {0, 1}, "group": {0, 1}, "title_year": {0, 1}, "marks": {0, 1}, "identifier": {0, 1},
+    "bare": {0, 1}, "numbers": {0, 1, 2}, "card": {TITLED, TAGGED, WRITTEN}, "volume": {0, UNSEEN, CUT, 1},
+    "page": {0, UNSEEN, WEAK, 1}, "first_author": {0, 0.8, 1},
+}  # fmt: skip
+BOUNDS = {
+    "title": (0, 1), "cover": (0, 1), "contained": (0, 1), "length": (0, math.inf), "authors": (0, 1), "agreeing": (0, 40),
+    "year": (0, math.inf), "venue": (0, 1),
+}  # fmt: skip
+TITLE = "Photosynthetic limitations in response to water stress"
+WORK = Work(
+    id="doi:10.1/x", ids=Ids(doi="10.1/x"), title=TITLE, authors=("Galmés", "Medrano", "Flexas"), venue="New Phytologist",
+    year=2007, volume="175", fpage="81",
+)  # fmt: skip
 
 
-@settings(deadline=None, max_examples=1000)
+def cite(**told: object) -> Reference:
+    return Reference.from_dict({"id": "c#1", "citing": "c", "position": 1, **told})
+
+
+def silent(found: Evidence) -> set[str]:
+    return {name for name, value in found._asdict().items() if math.isnan(value)}
+
+
+@settings(max_examples=1000)
 @given(pairs(), st.booleans())
-def test_evidence_and_reasons_are_those_of_the_plain_reading(pair: tuple[Reference, Work], by_identifier: bool) -> None:
+def test_evidence_is_that_of_the_plain_reading(pair: tuple[Reference, Work], by_identifier: bool) -> None:
+    found = evidence(*pair, by_identifier=by_identifier)._asdict()
+    expected = plain.evidence(*pair, by_identifier=by_identifier)._asdict()
+    for name, value in found.items():
+        assert math.isclose(value, expected[name], abs_tol=1e-12) or math.isnan(value + expected[name]), name
+        assert math.isnan(value) == math.isnan(expected[name]), name
+
+
+@settings(max_examples=500)
+@given(pairs(), st.booleans())
+def test_evidence_is_silent_exactly_where_a_record_is(pair: tuple[Reference, Work], by_identifier: bool) -> None:
+    reference, work = describe_reference(pair[0]), describe_work(pair[1])
+    text, quiet = bool(reference.raw_compact), silent(compare(reference, work, by_identifier=by_identifier))
+
+    def is_silent(*columns: str) -> bool:
+        assert len({column in quiet for column in columns}) == 1, "they are silent together"
+        return columns[0] in quiet
+
+    titles = bool(reference.title and work.title)
+    assert is_silent("title", "equal", "cover", "beginning") == (not titles)
+    assert is_silent("contained") == (not (work.title and text))
+    assert is_silent("numbers", "marks") == (not (titles or (work.title and text)))
+    if is_silent("authors", "agreeing", "first_author"):
+        assert not work.names or not reference.names
+        assert not work.names or not text or reference.group
+    else:
+        assert work.names
+        assert reference.names or text
+    assert is_silent("year") == (not reference.years or not work.years)
+    assert is_silent("volume") == (work.volume is None or (reference.volume is None and not text))
+    assert is_silent("page") == (work.page is None or (reference.page is None and not text))
+    assert is_silent("venue") or (work.venue and (reference.venue or text))
+    assert is_silent("title_year") or reference.title_years or work.title_years
+    assert is_silent("identifier") <= (not by_identifier)
+    assert not quiet & {"length", "group", "bare", "card"}
+
+
+@given(pairs(), st.booleans())
+def test_evidence_is_within_its_bounds(pair: tuple[Reference, Work], by_identifier: bool) -> None:
     found = evidence(*pair, by_identifier=by_identifier)
-    assert found == plain.evidence(*pair, by_identifier=by_identifier)
-    model = shipped()
-    assert model.reasons(found) == plain.reasons(found, model.contributions(found))
+    assert set(VALUES) | set(BOUNDS) == set(COLUMN) == set(found._fields)
+    for name in set(COLUMN) - silent(found):
+        value = getattr(found, name)
+        if name in VALUES:
+            assert value in VALUES[name], name
+        else:
+            assert BOUNDS[name][0] <= value <= BOUNDS[name][1], name
+    if found.title == found.title:
+        assert found.title <= found.cover or math.isclose(found.title, found.cover)
+        assert not (found.equal and (found.title, found.cover) != (1, 1))
+        assert not (found.equal and (found.beginning or found.numbers))
+    if found.authors == found.authors:
+        assert (found.authors == 0) <= (found.agreeing == 0) or math.isclose(found.authors, 0)
+        assert found.agreeing >= found.authors - 1e-12
 
 
-@settings(deadline=None, max_examples=500)
-@given(pairs(), st.booleans())
-def test_an_outline_tells_what_the_whole_can_be_at_most(pair: tuple[Reference, Work], by_identifier: bool) -> None:
-    sides = describe_reference(pair[0]), describe_work(pair[1])
-    outlined, whole = (told(*sides, by_identifier=by_identifier) for told in (outline, compare))
-    for model in (shipped(), ADVERSE):
-        assert model.probability(whole) <= model.at_most(outlined)
-    left_out = {name for name, value in zip(FEATURES, features(outlined), strict=True) if not value}
-    assert left_out >= LEFT_OUT
-    assert all(features(whole)[FEATURES.index(name)] <= 1 for name in LEFT_OUT)
+said = st.tuples(field, names, field, year, short, short)
 
 
-@settings(deadline=None)
-@given(st.text() | st.text(alphabet=[chr(code) for code in range(128)]))
-def test_folding_ascii_by_bytes_is_folding(text: str) -> None:
-    assert fold(text) == plain.fold(text)
-    assert compact(text) == plain.fold(text).replace(" ", "")
+@settings(max_examples=500)
+@given(said, said)
+def test_evidence_is_the_same_when_the_two_change_sides(one: tuple, other: tuple) -> None:  # type: ignore[type-arg]
+    """Where nothing but the fields is known: a work has no citation as written and no chapter."""
+
+    def pair(a: tuple, b: tuple) -> Evidence:  # type: ignore[type-arg]
+        reference = cite(title=a[0], last_names=a[1], venue=a[2], year=a[3], volume=a[4], first_page=a[5])
+        work = Work(id="x", title=b[0], authors=b[1], venue=b[2], year=b[3], volume=b[4], fpage=b[5])
+        found = evidence(reference, work)._replace(length=0, group=0, bare=0, card=0)
+        # Of lists as long as each other, the reference's names are looked for among the work's.
+        return found._replace(authors=0, agreeing=0) if len(a[1]) == len(b[1]) else found
+
+    np.testing.assert_allclose(pair(one, other), pair(other, one), rtol=0, atol=1e-12)
+
+
+@given(pairs())
+def test_a_record_against_itself_agrees_in_everything_it_says(pair: tuple[Reference, Work]) -> None:
+    work = pair[1]
+    reference = cite(
+        title=work.title, last_names=work.authors, venue=work.venue, year=work.year, volume=work.volume, first_page=work.fpage,
+        ids=work.ids.to_dict(),
+    )  # fmt: skip
+    found = evidence(reference, work)
+    best = {"title": 1, "equal": 1, "cover": 1, "year": 0, "volume": 1, "venue": 1, "numbers": 0, "title_year": 1, "marks": 0,
+            "identifier": 1, "beginning": 0}  # fmt: skip
+    for name, value in best.items():
+        assert getattr(found, name) == value or name in silent(found), name
+    assert found.page in (1, WEAK) or "page" in silent(found)
+
+
+def test_a_pair_in_numbers() -> None:
+    told_by = {"title": f"{TITLE} in plants", "last_names": ["Galmes", "Flexas"], "venue": "New Phytol.", "year": 2008}
+    found = evidence(cite(**told_by, volume="175", first_page="81"), WORK)
+    told = found.said()
+    assert told.keys() == set(COLUMN) - {"contained", "title_year", "identifier"}
+    assert (told["cover"], told["equal"], told["beginning"], told["length"]) == (1, 0, 0, len(TITLE.replace(" ", "")))
+    assert (told["authors"], told["agreeing"], told["first_author"]) == (1, 2, 1)
+    assert (told["year"], told["volume"], told["page"], told["venue"]) == (1, 1, 1, 1)
+    assert (told["numbers"], told["marks"], told["group"], told["bare"], told["card"]) == (0, 0, 0, 0, TITLED)
+
+
+@pytest.mark.parametrize(
+    ("told", "card"),
+    [
+        ({"title": "Wheat"}, TITLED),
+        ({"title": "Wheat", "venue": "Crop Sci", "volume": "1"}, TITLED),
+        ({"venue": "Crop Sci", "volume": "1"}, TAGGED),
+        ({"last_names": ["Li"]}, TAGGED),
+        ({"raw_text": "Li. Wheat. Crop Sci"}, WRITTEN),
+        ({}, WRITTEN),
+    ],
+)
+def test_what_a_reference_gives_says_which_card_counts(told: dict[str, object], card: int) -> None:
+    assert evidence(cite(**told), WORK).card == card
+
+
+def test_a_sibling_is_told_apart_by_its_number_year_or_mark() -> None:
+    def told(a: str, b: str, a_year: int = 2019, b_year: int = 2019) -> tuple[float, float, float]:
+        found = evidence(cite(title=a, year=a_year), Work(id="x", title=b, year=b_year))
+        return found.numbers, found.title_year, found.marks
+
+    nan = pytest.approx(math.nan, nan_ok=True)
+    assert told("Wheat. Part I", "Wheat. Part II") == (2, nan, 0)
+    assert told("Wheat", "Wheat II") == (1, nan, 0)
+    assert told("Lung trial A", "Lung trial B") == (2, nan, 0)
+    assert told("Cancer statistics, 2019", "Cancer statistics, 2020", 2019, 2020) == (0, 0, 0)
+    assert told("Cancer statistics, 2019", "Cancer statistics, 2019") == (0, 1, 0)
+    assert told("Wheat", "Erratum: Wheat") == (0, nan, 1)
+    assert told("Wheat", "Data from: Wheat") == (0, nan, 1)
+    assert told("Iron in infants", "Iron in infants [correction appears in J Nutr 1999 Mar;129(3):12]")[2] == 0
+
+
+def test_an_identifier_in_the_text_confirms_and_contradicts_nothing() -> None:
+    assert evidence(cite(ids_weak={"doi": "10.1/x"}), WORK).identifier == 1
+    assert math.isnan(evidence(cite(ids_weak={"doi": "10.1/y"}), WORK).identifier)
+    assert evidence(cite(ids={"doi": "10.1/y"}, ids_weak={"doi": "10.1/x"}), WORK).identifier == 0
+    assert evidence(cite(ids={"doi": "10.1/y"}), WORK, by_identifier=True).identifier == 1
+
+
+@given(pairs())
+def test_what_is_said_is_json_and_what_is_silent_is_left_out(pair: tuple[Reference, Work]) -> None:
+    found = evidence(*pair)
+    assert found.said().keys() == set(COLUMN) - silent(found)
+    assert json.loads(json.dumps(found.said(), allow_nan=False)) == found.said()
+    assert all(abs(value - getattr(found, name)) <= 0.0005 for name, value in found.said().items())
+
+
+def test_rows_of_several_pairs_have_a_column_for_each_number() -> None:
+    both = rows([evidence(cite(title="Wheat"), WORK), Evidence()])
+    assert both.shape == (2, len(COLUMN))
+    assert both[0, COLUMN["length"]] == len(TITLE.replace(" ", ""))
+    assert rows([]).shape == (0, len(COLUMN))
+
+
+def test_values_that_differ_are_named_as_they_stand_in_the_records() -> None:
+    reference = describe_reference(cite(year=2008, volume="175", first_page="pp. 81 and many other pages after it"))
+    assert list(differing(reference, describe_work(WORK))) == [("year", "2008", "2007"), ("page", "pp. 81 and many othe", "81")]

@@ -1,0 +1,93 @@
+"""From the way others write records to reflink's: names of authors, first pages, lines of a PDF, citations as written."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from reflink.entities import Reference, Work
+
+_SUFFIXES: Final = frozenset(("jr", "sr", "ii", "iii", "iv"))
+_HYPHENATED: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[a-z])")
+_YEAR: Final = re.compile(r"(?<!\d)(?:1[5-9]\d\d|20\d\d)(?!\d)")
+_NUMBER: Final = re.compile(r"\d+")
+_PAGE: Final = re.compile(r"([a-z]*)0*(\d+)")
+
+
+def last_names(names: Sequence[str]) -> tuple[str, ...]:
+    """What stands before the comma of each name, or else its last word; a "Jr." is none, and what is no name is left out."""
+    found = []
+    for name in names:
+        before, _, after = name.partition(",")
+        words = [word for word in before.split() if word.strip(".").lower() not in _SUFFIXES]
+        given = [word for word in after.split() if word.strip(".").lower() not in _SUFFIXES]
+        last = " ".join(words) if given else "".join(words[-1:])
+        if any(map(str.isalpha, last)) and not last.startswith("&"):
+            found.append(last)
+    return tuple(found)
+
+
+def unescaped(text: str) -> str:
+    """``text`` with the characters that its HTML references stand for; white space collapsed."""
+    return " ".join(html.unescape(text).split())
+
+
+def one_line(text: str) -> str:
+    """Lines of a PDF joined, words that were hyphenated at their ends too."""
+    return " ".join(_HYPHENATED.sub("", text).split())
+
+
+def first_page(pages: str | None) -> str | None:
+    """The first of "117-118"."""
+    return (pages or "").replace("–", "-").split("-")[0].strip() or None
+
+
+def years(text: object) -> frozenset[int]:
+    """The numbers in ``text`` that may be years."""
+    return frozenset(map(int, _YEAR.findall(str(text or ""))))
+
+
+def year_of(text: object) -> int | None:
+    """The first year in "1997.0"."""
+    found = _YEAR.search(str(text or ""))
+    return int(found[0]) if found else None
+
+
+def letters(text: str | None) -> str:
+    """Letters and digits alone, in lower case and without accents."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text or "").lower()))
+
+
+class Place(NamedTuple):
+    """Where a work stands, to be found again: title, volume and first page without what is typesetting; empty: unknown."""
+
+    title: str
+    volume: str
+    page: str
+
+    @classmethod
+    def of(cls, title: str | None, volume: str | None, page: str | None) -> Place:
+        """From the fields as they are written: "Vol. 012(3)" is "12", "S012-19" is "s12"."""
+        number, first = _NUMBER.search(volume or ""), _PAGE.search((page or "").lower())
+        return cls(
+            letters(title),
+            number[0].lstrip("0") if number else letters(volume),
+            first[1] + first[2] if first else letters(page),
+        )
+
+
+def reference_of(work: Work, names: Sequence[str] = ()) -> Reference:
+    """A record as somebody would cite it: its fields, and they in one line, with ``names`` in full where given.
+
+    Identifiers are left out.
+    """
+    place = ":".join(part for part in (work.volume, work.fpage) if part)
+    year = None if work.year is None else str(work.year)
+    said = (", ".join(names or work.authors), work.title, work.venue, year, place)
+    return Reference(
+        id=f"{work.id}#1", citing=f"citing:{work.id}", position=1, raw_text=". ".join(part for part in said if part),
+        title=work.title, last_names=work.authors, venue=work.venue, year=work.year, volume=work.volume, first_page=work.fpage,
+    )  # fmt: skip

@@ -1,0 +1,232 @@
+"""The paper's work repeated on other data: its tables and curve, each figure with the paper's own beside it.
+
+The closed world: every query has its target among the candidates, an approach always takes its nearest, and what is not the
+target is an error, as is a reference that has none of a mode's fields. What was measured of an approach in a mode is
+remembered, so that a run that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+import orjson
+
+from reflink.catalog import Catalog
+from reflink.entities import Reference, Work
+from reflink.evaluation import availability, bootstrap, curves, nearest, published
+from reflink.evaluation.curves import Floats
+from reflink.evaluation.nearest import ENTRY_MODE, Approach, Jaccard, Progress, Sbert, TitleMatch
+from reflink.evaluation.records import Listing, Query
+from reflink.evaluation.vectors import CachedEncoder
+from reflink.evaluation.worlds import Groups
+from reflink.text import Mode
+
+#: Raise it when an approach, a text or a timing changes: what was remembered before is then measured again.
+VERSION: Final = 1
+
+#: What is measured, in the order of the paper's Table 2.
+MODES: Final = {
+    "TitleMatch": ("T",),
+    "Jaccard": ("Raw", "T", "TV", "TY", "TL", "TVY", "TVL", "TVLY", ENTRY_MODE),
+    "SBERT": ("Raw", "T", "TV", "TY", "TL", "TVL", "TVLY"),
+}
+#: The recommended framework: SBERT's answer from the threshold on, else that of the trigrams.
+FIRST: Final = ("SBERT", "TVL")
+FALLBACK: Final = ("Jaccard", "Raw")
+#: Thresholds of the hybrid.
+THRESHOLDS: Final = sorted({*(n / 100 for n in range(50, 100)), published.THRESHOLD})
+
+_NO_ABSTRACTS: Final = "the works have no abstracts"
+_DECIMALS: Final = 6
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Answers of an approach to all queries: ``score`` NaN where there is none, ``right`` the chance that it is the target.
+
+    ``told``: whether the reference has a field of the mode. ``times``: as ``nearest.seconds`` tells them.
+    """
+
+    score: Floats
+    right: Floats
+    told: np.ndarray[Any, np.dtype[np.bool_]]
+    times: dict[str, Any]
+
+    def write(self, path: Path) -> None:
+        """All of it, or nothing."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(f".{os.getpid()}.npz")
+        times = np.frombuffer(orjson.dumps(self.times), np.uint8)
+        np.savez_compressed(half, score=self.score, right=self.right, told=self.told, times=times)
+        half.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Measured:
+        """What was written."""
+        with np.load(path) as kept:
+            return cls(kept["score"], kept["right"], kept["told"], orjson.loads(kept["times"].tobytes()))
+
+
+def tables(
+    listings: Sequence[Listing],
+    queries: Sequence[Query],
+    groups: Groups,
+    catalog: Catalog | None,
+    cache: Path,
+    modes: Sequence[str],
+    progress: Progress,
+    *,
+    encoder: CachedEncoder | None = None,
+) -> dict[str, Any]:
+    """``fields``, ``limits``, ``approaches``, ``curve`` and ``hybrid``, ready for JSON; fractions, seconds.
+
+    ``modes``: those to measure, of all approaches that are measured in them; the curve needs TVL and the hybrid TVL and Raw,
+    else they are left out. ``catalog``: its indexes are used where they hold a mode of all works. ``cache``: the folder of
+    vectors, and under ``approaches`` of what was measured. ``encoder``: None is the default one. Raises ModelNotFound, and
+    ValueError for a mode that is not known.
+    """
+    known = sorted({"TA", *(mode for measured in MODES.values() for mode in measured)})
+    if unknown := sorted(set(modes) - set(known)):
+        raise ValueError(f"unknown mode {unknown[0]!r}: expected one of {', '.join(known)}")
+    works, references = [listing.work for listing in listings], [query.reference for query in queries]
+    measured = dict(_all_measured(listings, queries, groups, catalog, cache, modes, progress, encoder))
+    rows = [_row(queries, *name, answers) for name, answers in measured.items()]
+    if "TA" in modes:
+        rows.append({
+            "approach": "SBERT", "mode": "TA", "error": None, "why": _NO_ABSTRACTS,
+            "published": published.error("SBERT", "TA"), "published_seconds": published.seconds("SBERT", "TA"),
+        })  # fmt: skip
+    told: dict[str, Any] = {
+        "fields": availability.fields(works, references), "limits": availability.limits(works), "approaches": rows,
+    }  # fmt: skip
+    if not (first := measured.get(FIRST)) or not queries:
+        return told
+    told["curve"] = curves.curve(first.score, first.right, published.THRESHOLD)
+    if fallback := measured.get(FALLBACK):
+        rows.append(_row(queries, "hybrid", f"{FIRST[1]}, {FALLBACK[1]}", _both(first, fallback)))
+        told["hybrid"] = curves.hybrid((first.score, first.right), fallback.right, THRESHOLDS)
+    return told
+
+
+def _all_measured(
+    listings: Sequence[Listing],
+    queries: Sequence[Query],
+    groups: Groups,
+    catalog: Catalog | None,
+    cache: Path,
+    modes: Sequence[str],
+    progress: Progress,
+    encoder: CachedEncoder | None,
+) -> Iterator[tuple[tuple[str, str], Measured]]:
+    """Each approach in each mode: as remembered, or measured now; one index in memory at a time."""
+    checksum = _checksum(listings, queries)
+    works = [listing.work for listing in listings]
+    for name, of_approach in MODES.items():
+        for mode in (mode for mode in of_approach if mode in modes):
+            parts = [VERSION, checksum, name, mode]
+            if name == "SBERT":
+                encoder = _default_encoder(cache) if encoder is None else encoder
+                parts += [encoder.name, encoder.precision, encoder.separator]
+            key = hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
+            path = cache / "approaches" / f"{name}-{mode}-{key}.npz"
+            if not path.exists():
+                # Not named here, where it would still be when the next one is made.
+                what = f"{name} {mode}"
+                _measure(_made(name, mode, works, catalog, encoder, progress), queries, groups, progress, what).write(path)
+            yield (name, mode), Measured.read(path)
+
+
+def _default_encoder(cache: Path) -> CachedEncoder:
+    from reflink.semantic import Encoder
+
+    return CachedEncoder(Encoder(), cache)
+
+
+def _made(
+    name: str, mode: str, works: Sequence[Work], catalog: Catalog | None, encoder: CachedEncoder | None, progress: Progress
+) -> Approach:
+    """The approach, its candidates prepared."""
+    if name == "TitleMatch":
+        return TitleMatch(works, progress)
+    whole = len({work.id for work in works})
+    if name == "Jaccard":
+        trigrams = catalog.trigrams if catalog is not None and catalog.lexical_mode == mode else None
+        return Jaccard(works, mode, progress, trigrams if trigrams is not None and len(trigrams) == whole else None)
+    assert encoder is not None  # the only approach that needs one
+    vectors = None
+    if catalog is not None and (catalog.mode, catalog.separator) == (mode, encoder.separator):
+        of = catalog.manifest
+        vectors = catalog.vectors if (of.model, of.precision) == (encoder.name, encoder.precision) else None
+    held = vectors if vectors is not None and len(vectors) == whole else None
+    return Sbert(works, cast(Mode, mode), encoder, progress, held)
+
+
+def _measure(approach: Approach, queries: Sequence[Query], groups: Groups, progress: Progress, what: str) -> Measured:
+    references = [query.reference for query in queries]
+    scores: list[float] = []
+    right: list[float] = []
+    for start in progress(range(0, len(queries), nearest.BATCH), what):
+        part = queries[start : start + nearest.BATCH]
+        answers = approach.answer([query.reference for query in part])
+        for query, (ids, score) in zip(part, answers, strict=True):
+            same = set(groups.same(query.truth))
+            scores.append(score)
+            right.append(sum(id_ in same for id_ in ids) / len(ids) if ids else 0.0)
+    told = np.array([bool(approach.text(reference)) for reference in references], dtype=bool)
+    return Measured(np.array(scores), np.array(right), told, nearest.seconds(approach, references, progress, what))
+
+
+def _both(first: Measured, fallback: Measured) -> Measured:
+    """The hybrid at the paper's threshold. Its time: SBERT's, and the trigrams' for the share that gets there."""
+    kept = first.score >= published.THRESHOLD
+    later = 1 - float(kept.mean())
+    times: dict[str, Any] = {
+        "timed": first.times["timed"],
+        "threshold": published.THRESHOLD,
+        "fallback": round(later, _DECIMALS),
+    }
+    for name in ("seconds", "seconds_in_batches"):
+        of = first.times[name], fallback.times[name]
+        times[name] = None if None in of else of[0] + later * of[1]
+    right = np.where(kept, first.right, fallback.right)
+    return Measured(np.where(kept, first.score, fallback.score), right, first.told | fallback.told, times)
+
+
+def _row(queries: Sequence[Query], approach: str, mode: str, measured: Measured) -> dict[str, Any]:
+    """One line of Table 2, and the paper's."""
+    wrong, told = 1 - measured.right, measured.told
+    papers = [query.reference.citing for query in queries]
+    times = {
+        name: float(f"{value:.3g}") if isinstance(value, float) and name.startswith("seconds") else value
+        for name, value in measured.times.items()
+    }
+    return {
+        "approach": approach, "mode": mode, "error": _mean(wrong), "queries": len(wrong),
+        "error_interval": bootstrap.intervals(papers, {"error": (wrong, 1)})["error"],
+        "without_fields": int((~told).sum()), "error_with_fields": _mean(wrong[told]), **times,
+        "published": published.error(approach, mode), "published_seconds": published.seconds(approach, mode),
+    }  # fmt: skip
+
+
+def _mean(values: Floats) -> float:
+    return round(float(values.mean()), _DECIMALS) if len(values) else 0.0
+
+
+def _checksum(listings: Sequence[Listing], queries: Sequence[Query]) -> str:
+    """Of everything that the figures depend on."""
+    sha = hashlib.sha256()
+    for listing in listings:
+        sha.update(repr((listing.work.id, listing.group, _fields(listing.work))).encode())
+    for query in queries:
+        sha.update(repr((query.truth, query.reference.raw_query, _fields(query.reference))).encode())
+    return sha.hexdigest()
+
+
+def _fields(record: Work | Reference) -> tuple[Any, ...]:
+    return record.title, record.last_names, record.venue, record.year

@@ -1,0 +1,123 @@
+"""Does a probability of 90% mean nine right of ten? And what would another threshold give? From outcomes alone.
+
+What is judged is the best candidate of each query, linked or not: its probability, and whether it is the target. A query that
+nothing was proposed for has none and is left out here; an absent query's best candidate is always wrong.
+
+THE figure, ``ece``, is the expected calibration error over 20 bins of equal mass: the mean of |mean probability - share right|,
+weighted by how many are in the bin. Bins of equal width (``ece_equal_width``, the usual one) say little here: nearly all
+probabilities are in the first or the last. Equal probabilities share a bin, so there may be fewer bins than 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reflink.evaluation.bootstrap import wilson
+from reflink.evaluation.outcomes import Outcome
+
+BINS: Final = 20
+#: Values of ``accept`` that the sweep tries.
+ACCEPTS: Final = (
+    0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96,
+    0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.997, 0.998, 0.999,
+)  # fmt: skip
+#: Bins of the distribution of probabilities, as log-odds: what matters happens near 0 and near 1.
+_LOG_ODDS: Final = np.arange(-7.0, 7.5, 0.5)
+_DECIMALS: Final = 6
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+def _share(hits: float, n: float) -> float:
+    return round(float(hits / n), _DECIMALS) if n else 0.0
+
+
+def _judged(outcomes: Sequence[Outcome]) -> tuple[Floats, Flags, Flags]:
+    """Probability of the best candidate, whether it is right, whether the target is present; of those that have one."""
+    kept = [outcome for outcome in outcomes if outcome.link.probability is not None]
+    return (
+        np.array([outcome.link.probability for outcome in kept], dtype=float),
+        np.array([outcome.best for outcome in kept], dtype=bool),
+        np.array([outcome.present for outcome in kept], dtype=bool),
+    )
+
+
+def reliability(p: Floats, right: Flags, edges: Floats) -> list[dict[str, Any]]:
+    """A row for each bin with anything in it: its bounds, how many, mean probability, share right with Wilson's interval.
+
+    A bin is what is above its lower edge, up to its upper one; the lowest edge is in the first bin.
+    """
+    bins = np.searchsorted(edges[1:-1], p)
+    rows = []
+    for number in np.unique(bins):
+        inside = bins == number
+        n, hits = int(inside.sum()), int(right[inside].sum())
+        rows.append({
+            "low": round(float(edges[number]), _DECIMALS), "high": round(float(edges[number + 1]), _DECIMALS), "queries": n,
+            "probability": round(float(p[inside].mean()), _DECIMALS), "right": _share(hits, n),
+            "right_interval": wilson(hits, n),
+        })  # fmt: skip
+    return rows
+
+
+def error_of(rows: Sequence[dict[str, Any]]) -> float:
+    """The expected calibration error of a reliability table."""
+    return _share(
+        sum(row["queries"] * abs(row["probability"] - row["right"]) for row in rows), sum(row["queries"] for row in rows)
+    )
+
+
+def calibration(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """``ece`` over ``bins`` of equal mass, ``ece_equal_width``, ``brier`` (mean squared error), ``queries`` with a candidate.
+
+    ``scores``: how many best candidates are ``right``, ``wrong`` though the target is there, and of ``absent`` queries, between
+    one of ``edges`` (probabilities, evenly spaced in log-odds) and the next; the ends take what lies beyond.
+    """
+    p, right, present = _judged(outcomes)
+    if not len(p):
+        return {}
+    mass = reliability(p, right, np.quantile(p, np.linspace(0, 1, BINS + 1)))
+    width = reliability(p, right, np.linspace(0, 1, BINS + 1))
+    edges = 1 / (1 + np.exp(-_LOG_ODDS))
+    where = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, len(edges) - 2)
+    kinds = {"right": right, "wrong": present & ~right, "absent": ~present}
+    counts = {name: np.bincount(where[which], minlength=len(edges) - 1).tolist() for name, which in kinds.items()}
+    return {
+        "ece": error_of(mass), "ece_equal_width": error_of(width), "brier": round(float(((p - right) ** 2).mean()), _DECIMALS),
+        "queries": len(p), "bins": mass, "bins_equal_width": width,
+        "scores": {"edges": np.round(edges, _DECIMALS).tolist(), **counts},
+    }  # fmt: skip
+
+
+def thresholds(outcomes: Sequence[Outcome], accepts: Sequence[float] = ACCEPTS) -> list[dict[str, float]]:
+    """Precision, recall, F1 and false links had the verdict linked from each of ``accepts`` on. Empty without probabilities.
+
+    A link that the first stage was sure of stands as it is: the second stage is not asked again.
+    """
+    p, right, present = _judged(outcomes)
+    if not len(p):
+        return []
+    return sweep(p, right, present, sum(outcome.present for outcome in outcomes), len(outcomes), accepts)
+
+
+def sweep(
+    values: Floats, right: Flags, present: Flags, targets: int, queries: int, least: Sequence[float], name: str = "accept"
+) -> list[dict[str, float]]:
+    """What "link the best from this value on" gives at each of ``least``, of ``queries`` with so many ``targets``.
+
+    ``name``: what the value is called in each row.
+    """
+    rows = []
+    for accept in least:
+        linked = values >= accept
+        links, hits, false = int(linked.sum()), int((linked & right).sum()), int((linked & ~present).sum())
+        rows.append({
+            name: accept, "precision": _share(hits, links), "recall": _share(hits, targets),
+            "f1": _share(2 * hits, links + targets), "false_link": _share(false, queries - targets),
+        })  # fmt: skip
+    return rows

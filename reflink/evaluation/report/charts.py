@@ -1,0 +1,198 @@
+"""The report's pictures, each from the figures that it shows; None where they were not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from reflink.evaluation.report.axes import Linear, Log, Logit, around, percent
+from reflink.evaluation.report.markup import Markup
+from reflink.evaluation.report.plots import Point, Row, Series, plot, rows
+
+Figures = Mapping[str, Any]
+Interval = tuple[float, float] | None
+
+#: Worlds by how many of the targets are there.
+SHARES: Final = {"open_20": 0.2, "open": 0.5, "open_80": 0.8}
+#: Queries of a kind without which its interval would be all there is to see.
+_ENOUGH: Final = 30
+_RATES: Final = {"precision": "precision", "recall": "recall", "f1": "F1"}
+
+
+def _bounds(figures: Figures, name: str) -> Interval:
+    low_high = figures.get(f"{name}_interval")
+    return (low_high[0], low_high[1]) if low_high else None
+
+
+def approaches(tables: Figures) -> Markup | None:
+    """Error by approach and mode, with the paper's own."""
+    lines = [
+        Row(
+            f"{row['approach']} {row['mode']}",
+            [(row["error"], _bounds(row, "error")), None if row.get("published") is None else (row["published"], None)],
+        )
+        for row in tables.get("approaches", ())
+        if row.get("error") is not None
+    ]
+    if not lines:
+        return None
+    values = [bound for line in lines for value in line.values if value for bound in (value[0], *(value[1] or ()))]
+    # TitleMatch errs ten times as often as all others.
+    axis = Log(max(0.001, 0.9 * min(values)), max(0.011, 1.1 * max(values)), "error, on a scale of equal factors", percent)
+    return rows(axis, ["here", "the paper"], lines, "Error by approach and mode")
+
+
+def curve(tables: Figures) -> Markup | None:
+    """Precision and recall of the published first stage over its thresholds, closed world."""
+    given = tables.get("curve") or {}
+    points = [Point(at["recall"], at["precision"]) for at in given.get("points", ())]
+    if not points:
+        return None
+    series = [Series("all thresholds", points)]
+    for key, name in (("nearest", "nearest (1, 1)"), ("published", "the paper's")):
+        if at := given.get(key):
+            note = f"threshold {at['threshold']:.4f}: precision {percent(at['precision'])}, recall {percent(at['recall'])}"
+            series.append(Series(f"{name}, {at['threshold']:.4f}", [Point(at["recall"], at["precision"], note=note)], "dots"))
+    y = Linear(*around([point.y for one in series for point in one.points]), "precision", percent)
+    return plot(Linear(0, 1, "recall", percent), y, series, "Precision and recall of SBERT TVL, closed world")
+
+
+def hybrid(tables: Figures) -> Markup | None:
+    """Error of the recommended framework by threshold."""
+    given = tables.get("hybrid") or ()
+    if not given:
+        return None
+    at = [row["threshold"] for row in given]
+    errors = [Point(row["threshold"], row["error"]) for row in given]
+    y = Linear(*around([point.y for point in errors], least=0.005), "error", percent)
+    return plot(
+        Linear(min(at), max(at), "threshold of the cosine"), y, [Series("error", errors)], "Error of the hybrid by threshold"
+    )
+
+
+def fallback(tables: Figures) -> Markup | None:
+    """The share of references that the recommended framework's second stage sees."""
+    given = tables.get("hybrid") or ()
+    if not given:
+        return None
+    at = [row["threshold"] for row in given]
+    points = [Point(row["threshold"], row["fallback"]) for row in given]
+    y = Linear(0, max(0.05, *(point.y for point in points)), "share in the fallback", percent)
+    return plot(
+        Linear(min(at), max(at), "threshold of the cosine"), y, [Series("", points)], "Share in the fallback by threshold"
+    )
+
+
+def verdict(figures: Figures) -> Markup | None:
+    """Precision over recall in the open world: the verdict, and the published threshold."""
+    given = figures.get("thresholds") or ()
+    rule = figures.get("rule") or {}
+    if not given and not rule:
+        return None
+    series = []
+    if given:
+        series.append(Series("verdict", _swept(given, "accept"), "both"))
+    if rule:
+        shown = [row for row in rule["thresholds"] if row["recall"] >= 0.5]
+        series.append(Series("published threshold rule", _swept(shown, "threshold"), "both", dashed=True))
+        series.append(Series(f"at {rule['threshold']}", _swept([rule], "threshold"), "dots"))
+    x, y = (Logit(0.5, 0.9995, name) for name in ("recall", "precision"))
+    return plot(x, y, series, "Precision over recall, open world, on scales of log-odds")
+
+
+def _swept(given: Sequence[Figures], name: str) -> list[Point]:
+    return [
+        Point(
+            row["recall"], row["precision"],
+            note=f"from {row[name]:g} on: precision {percent(row['precision'])}, recall {percent(row['recall'])}, "
+            f"false links {percent(row['false_link'])}",
+        )
+        for row in given
+    ]  # fmt: skip
+
+
+def accepts(figures: Figures) -> Markup | None:
+    """Precision, recall and F1 by the probability from which the verdict links."""
+    given = figures.get("thresholds") or ()
+    if not given:
+        return None
+    series = [Series(name, [Point(row["accept"], row[key]) for row in given]) for key, name in _RATES.items()]
+    low = min(point.y for one in series for point in one.points)
+    x = Logit(given[0]["accept"], given[-1]["accept"], "link from this probability on")
+    return plot(x, Linear(min(0.95, low), 1, "", percent), series, "Figures by threshold of the verdict")
+
+
+def reliability(figures: Figures) -> Markup | None:
+    """Stated probability against the share that was right, 20 bins of equal mass."""
+    bins = (figures.get("calibration") or {}).get("bins") or ()
+    if not bins:
+        return None
+    points = [
+        Point(
+            row["probability"], row["right"], tuple(row["right_interval"]),
+            note=f"{row['queries']:,} candidates, {percent(row['low'])} to {percent(row['high'])}: stated "
+            f"{percent(row['probability'])}, right {percent(row['right'])}",
+        )
+        for row in bins
+    ]  # fmt: skip
+    x, y = (Logit(0.00003, 0.99997, label) for label in ("probability stated", "share right"))
+    return plot(x, y, [Series("", points, "dots")], "Reliability, on scales of log-odds", diagonal=True)
+
+
+def scores(figures: Figures) -> Markup | None:
+    """How many best candidates have which probability."""
+    given = (figures.get("calibration") or {}).get("scores") or {}
+    if not given:
+        return None
+    edges, series = given["edges"], []
+    for name, said in (("right", "the target"), ("wrong", "another, target there"), ("absent", "another, target absent")):
+        counts = [*given[name], given[name][-1]]
+        series.append(Series(said, [Point(edge, n) for edge, n in zip(edges, counts, strict=True)], "steps"))
+    most = max(point.y for one in series for point in one.points)
+    y = Log(0.5, max(10.0, 1.3 * most), "best candidates")
+    return plot(Logit(edges[0], edges[-1], "probability stated"), y, series, "Probabilities of the best candidates")
+
+
+def kinds(figures: Figures, rates: Mapping[str, str], title: str) -> Markup | None:
+    """Figures of each kind of query apart, of those with enough of them for a picture."""
+    parts = {"all": figures, **figures.get("kinds", {})}
+    lines = [
+        Row(f"{kind} ({of['queries']:,})", [(of[name], _bounds(of, name)) for name in rates])
+        for kind, of in parts.items()
+        if of.get("queries", 0) >= _ENOUGH and all(name in of for name in rates)
+    ]
+    if not lines:
+        return None
+    values = [bound for line in lines for value in line.values if value for bound in (value[0], *(value[1] or ()))]
+    return rows(Linear(*around(values, least=0.005), "", percent), list(rates.values()), lines, title)
+
+
+def shares(measured: Figures) -> Markup | None:
+    """Precision, recall and F1 by the share of targets that is there."""
+    present = measured["about"].get("present")
+    known = {share: measured[name] for name, share in SHARES.items() if name in measured and not (present and name == "open")}
+    if len(known) < 2:
+        return None
+    # A little apart, so that no interval hides another.
+    series = [
+        Series(name, [Point(share + 0.008 * (number - 1), of[key], _bounds(of, key)) for share, of in known.items()], "both")
+        for number, (key, name) in enumerate(_RATES.items())
+    ]
+    values = [bound for one in series for point in one.points for bound in (point.y, *(point.interval or ()))]
+    y = Linear(*around(values, least=0.005), "", percent)
+    return plot(Linear(0.1, 0.9, "targets in the catalog", percent), y, series, "Figures by share of targets present")
+
+
+def causes(figures: Figures) -> Markup | None:
+    """Errors by cause and sort."""
+    given = figures.get("causes") or {}
+    if not given:
+        return None
+    sorts = [name for name in ("wrong", "missed", "false") if name in given]
+    total = {cause: sum(given[sort].get(cause, 0) for sort in sorts) for sort in sorts for cause in given[sort]}
+    lines = [
+        Row(cause, [(given[sort][cause], None) if cause in given[sort] else None for sort in sorts])
+        for cause in sorted(total, key=lambda cause: -total[cause])
+    ]
+    most = max(total.values())
+    return rows(Linear(0, max(2, 1.05 * most), "queries"), sorts, lines, "Errors by cause", bars=True)

@@ -1,0 +1,100 @@
+"""Every query that went wrong, with its evidence: as written, as linked, as it should have been, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from reflink.entities import Reference, Work
+from reflink.evaluation.causes import CAUSES
+from reflink.evaluation.report.markup import Markup, tag
+from reflink.evaluation.run import Mistake
+
+_SORTS: Final = {
+    "wrong": "Wrong links: another work than the target",
+    "false": "False links: the target is not in the catalog",
+    "missed": "Missed: the target is there and nothing was linked",
+}
+_FIELDS: Final = ("title", "authors", "venue", "year", "volume", "first page")
+#: Mistakes of one cause that are listed. A verdict makes far fewer; a rule that always links would make a page of megabytes.
+MOST: Final = 500
+#: Characters of a citation that are shown; real ones are shorter.
+_LONG: Final = 1200
+
+
+def mistakes(found: Sequence[Mistake]) -> Markup:
+    """All of one world, by sort and cause, within each the surest first; of one cause at most MOST."""
+    parts: list[Markup] = []
+    for sort, said in _SORTS.items():
+        of_sort = [each for each in found if each.outcome.error == sort]
+        if not of_sort:
+            continue
+        parts.append(tag("h4", f"{said} ({len(of_sort):,})"))
+        for cause in CAUSES:
+            some = sorted((each for each in of_sort if each.outcome.cause == cause), key=_surest)
+            if some:
+                title = tag("summary", f"{cause} ({len(some):,})")
+                note = CAUSES[cause]
+                if len(some) > MOST:
+                    note += f"; the {MOST} surest, all are in the file of --outcomes"
+                parts.append(tag("details", title, tag("p", note, class_="note"), map(_shown, some[:MOST])))
+    return tag("div", parts or tag("p", "None."))
+
+
+def _surest(mistake: Mistake) -> tuple[float, str]:
+    link = mistake.outcome.link
+    sure = link.score if link.probability is None else link.probability
+    return -(sure or 0.0), mistake.outcome.rid
+
+
+def _shown(mistake: Mistake) -> Markup:
+    outcome, link = mistake.outcome, mistake.outcome.link
+    said = mistake.reference.raw_query
+    text = said if len(said) <= _LONG else f"{said[:_LONG]}…"
+    facts = [
+        f"probability {link.probability:.4f}" if link.probability is not None else "",
+        f"score {link.score:.4f} by {link.method}" if link.score is not None else link.unresolved or "",
+        outcome.kind,
+        f"runner-up {link.runner_up.cited}" if link.cited and link.runner_up else "",
+        f"status {link.status}" if link.status else "",
+        f"suspect: {outcome.suspect}" if outcome.suspect else "",
+    ]
+    return tag(
+        "article",
+        tag("p", tag("bdi", text or "(no text)"), class_="said"),
+        _compared(mistake),
+        tag("p", [tag("span", reason, class_="reason") for reason in link.reasons]) if link.reasons else None,
+        tag("p", " · ".join(filter(None, facts)), " · ", tag("code", outcome.rid), class_="note"),
+    )
+
+
+def _compared(mistake: Mistake) -> Markup:
+    """The fields of the reference, of the work chosen and of the target side by side."""
+    chosen = "linked" if mistake.outcome.link.cited is not None else "best candidate, refused"
+    records: dict[str, Reference | Work | None] = {"as cited": mistake.reference, chosen: mistake.chosen}
+    if mistake.chosen is None or mistake.target is None or mistake.chosen.id != mistake.target.id:
+        records["the target"] = mistake.target
+    head = tag("tr", tag("th"), [tag("th", name) for name in records])
+    sides = [_fields(record) for record in records.values()]
+    lines = [
+        tag("tr", tag("th", field), [tag("td", tag("bdi", side[at])) for side in sides])
+        for at, field in enumerate(_FIELDS)
+        if any(side[at] for side in sides)
+    ]
+    ids = tag("tr", tag("th", "id"), [tag("td", tag("code", _id(record))) for record in records.values()])
+    return tag("div", tag("table", head, lines, ids), class_="wide")
+
+
+def _fields(record: Reference | Work | None) -> list[str]:
+    if record is None:
+        return [""] * len(_FIELDS)
+    page = record.fpage if isinstance(record, Work) else record.first_page
+    year = "" if record.year is None else str(record.year)
+    names = ", ".join(record.last_names[:12]) + (" …" if len(record.last_names) > 12 else "")
+    return [record.title or "", names, record.venue or "", year, record.volume or "", page or ""]
+
+
+def _id(record: Reference | Work | None) -> str:
+    if record is None:
+        return "not in the list of works, or none"
+    return record.id if isinstance(record, Work) else ""

@@ -1,0 +1,164 @@
+"""The report's tables, each from the figures that it shows; None where they were not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from reflink.evaluation.causes import CAUSES
+from reflink.evaluation.report.axes import percent
+from reflink.evaluation.report.markup import Markup, joined, tag
+
+Figures = Mapping[str, Any]
+
+_RATES: Final = ("error", "precision", "recall", "f1", "false_link")
+_WORLDS: Final = {
+    "closed": "closed", "open": "open", "open_80": "open, 80% there",
+    "open_20": "open, 20% there",
+    "raw_only.closed": "closed, fields hidden", "raw_only.open": "open, fields hidden",
+}  # fmt: skip
+_FIELDS: Final = {"T": "title", "V": "venue", "Y": "year", "L": "last names", "A": "abstract"}
+
+
+def worlds(measured: Figures) -> Iterator[tuple[str, str, Figures]]:
+    """Name, description and figures of each world that was measured."""
+    for name, said in _WORLDS.items():
+        figures: Any = measured
+        for part in name.split("."):
+            figures = figures.get(part, {})
+        if figures:
+            yield name, said, figures
+
+
+def kinds(figures: Figures) -> dict[str, Figures]:
+    """The figures of a world, and of parts of its queries, by what is said of them."""
+    sound = figures.get("without_suspects")
+    return {"all": figures, **({"all but suspects": sound} if sound else {}), **figures.get("kinds", {})}
+
+
+def table(head: Sequence[str], body: Iterable[Sequence[object]], words: int = 1) -> Markup:
+    """A table whose first ``words`` columns are words, the rest numbers. It scrolls where it is wider than the page."""
+    shown = tag("tr", [tag("th", name, class_="n" if at >= words else None) for at, name in enumerate(head)])
+    lines = [tag("tr", [tag("td", cell, class_="n" if at >= words else None) for at, cell in enumerate(row)]) for row in body]
+    return tag("div", tag("table", tag("thead", shown), tag("tbody", lines)), class_="wide")
+
+
+def rate(figures: Figures, name: str) -> Markup | str:
+    """A share in percent with its interval, "" where it was not measured."""
+    if figures.get(name) is None:
+        return ""
+    said = f"{100 * figures[name]:.2f}%"
+    if not (bounds := figures.get(f"{name}_interval")):
+        return said
+    return tag("span", said, " ", tag("small", f"[{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"), class_="rate")
+
+
+def overview(measured: Figures) -> Markup:
+    """Every world, and in each every kind of query: closed worlds, then open ones."""
+    bodies: dict[bool, list[list[object]]] = {True: [], False: []}
+    for _, said, figures in worlds(measured):
+        closed = "error" in figures
+        for kind, of in kinds(figures).items():
+            name: object = tag("b", said) if kind == "all" else ""
+            rates = _RATES[:1] if closed else _RATES[1:]
+            bodies[closed].append([name, kind, f"{of['queries']:,}", *(rate(of, each) for each in rates)])
+    heads = {True: ("error",), False: ("precision", "recall", "F1", "false links")}
+    return joined(table(["world", "queries", "n", *heads[closed]], body, 2) for closed, body in bodies.items() if body)
+
+
+def approaches(tables: Figures) -> Markup | None:
+    """Table 2 of the paper, and times."""
+    body = [
+        [
+            row["approach"], row["mode"], rate(row, "error") or row.get("why", ""), _percent(row.get("published")),
+            _count(row.get("without_fields")),
+            _percent(row.get("error_with_fields")), _seconds(row.get("seconds")), _seconds(row.get("seconds_in_batches")),
+            _seconds(row.get("published_seconds")),
+        ]
+        for row in tables.get("approaches", ())
+    ]  # fmt: skip
+    head = [
+        "approach",
+        "mode",
+        "error here",
+        "the paper's",
+        "no such fields",
+        "error of the rest",
+        "one at a time",
+        "in batches",
+        "the paper's time",
+    ]
+    return table(head, body, 2) if body else None
+
+
+def fields(tables: Figures) -> Markup | None:
+    """Table 1 of the paper."""
+    given = tables.get("fields") or {}
+    body = [
+        [
+            f"{said} ({letter})",
+            *(
+                _percent(given.get(side, {}).get(letter, {}).get(of))
+                for side in ("candidates", "references")
+                for of in ("share", "published")
+            ),
+        ]
+        for letter, said in _FIELDS.items()
+        if any(letter in given.get(side, {}) for side in ("candidates", "references"))
+    ]
+    return table(["field", "works here", "the paper's", "references here", "the paper's"], body) if body else None
+
+
+def limits(tables: Figures) -> Markup | None:
+    """Table 4 of the paper."""
+    given = tables.get("limits") or {}
+    body = [
+        [
+            f"{_FIELDS.get(letter, letter)} ({letter})",
+            _count(of.get("characters")) or "none has it",
+            _count(of.get("published")),
+        ]
+        for letter, of in given.items()
+    ]
+    return table(["field", "95% have at most, here", "the paper's limit"], body) if body else None
+
+
+def thresholds(figures: Figures) -> Markup | None:
+    """The sweep of the verdict's threshold."""
+    given = figures.get("thresholds") or ()
+    body = [[f"{row['accept']:g}", *(f"{100 * row[name]:.2f}%" for name in _RATES[1:])] for row in given]
+    return table(["link from", "precision", "recall", "F1", "false links"], body) if body else None
+
+
+def bins(figures: Figures) -> Markup | None:
+    """The reliability table."""
+    given = (figures.get("calibration") or {}).get("bins") or ()
+    body = [
+        [
+            f"{row['low']:.6f} to {row['high']:.6f}",
+            f"{row['queries']:,}",
+            f"{100 * row['probability']:.3f}%",
+            rate(row, "right"),
+        ]
+        for row in given
+    ]
+    return table(["probability", "candidates", "stated, mean", "right"], body) if body else None
+
+
+def causes() -> Markup:
+    """What each cause means."""
+    return tag("dl", [(tag("dt", cause), tag("dd", said)) for cause, said in CAUSES.items()])
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else percent(round(value, 4))
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{1000 * value:.3g} ms" if value < 1 else f"{value:.3g} s"

@@ -1,0 +1,29 @@
+"""The published rule in the open world: the nearest neighbour by meaning is the link when its cosine reaches a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from reflink.evaluation.calibration import sweep
+from reflink.evaluation.outcomes import Outcome
+
+#: Thresholds of the curve.
+COSINES: Final = tuple(round(0.5 + 0.01 * step, 2) for step in range(50))
+
+
+def rule_figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
+    """Figures at ``threshold`` and at the best one, by F1, and over COSINES as ``thresholds``.
+
+    ``outcomes``: of a policy that links every nearest neighbour, whatever its cosine. Below the threshold is no link: the
+    second stage of the recommended framework always links, and so refuses nothing.
+    """
+    kept = [outcome for outcome in outcomes if outcome.link.method == "semantic"]
+    cosines = np.array([outcome.link.score for outcome in kept], dtype=float)
+    right = np.array([outcome.right for outcome in kept], dtype=bool)
+    present = np.array([outcome.present for outcome in kept], dtype=bool)
+    targets = sum(outcome.present for outcome in outcomes)
+    at, *curve = sweep(cosines, right, present, targets, len(outcomes), [threshold, *COSINES], "threshold")
+    return {**at, "best": max(curve, key=lambda row: row["f1"]), "thresholds": curve}

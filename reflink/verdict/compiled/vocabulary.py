@@ -1,0 +1,164 @@
+"""Words the compiled comparison must know, as hashes: marks, Roman numerals, stop words, what is no name.
+
+The kernels freeze the constants of this module when they are compiled: after a change here, delete the ``*.nbi`` files beside
+it, for numba only looks at the file that a kernel is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from reflink.verdict.description import _PARTICLES, _SUFFIXES
+from reflink.verdict.fields import _VENUE_STOP
+from reflink.verdict.titles import _ALWAYS, _MARKS, _ROMAN
+
+Hashes = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
+
+_SEED: Final = np.uint64(0xCBF29CE484222325)
+_PRIME: Final = np.uint64(0x00000100000001B3)
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_HALF: Final = np.uint64(32)
+_EMPTY: Final = np.uint64(0)
+
+#: Bits of a word's value. Marks come first: what ``reflink.verdict.titles.marks`` may answer.
+MARK_NAMES: Final = (*sorted(_MARKS), "data", "summary", "place")
+BIT: Final = {name: 1 << at for at, name in enumerate((*MARK_NAMES, "from", "executive", "to", "on", "in"))}
+ALL_MARKS: Final = (1 << len(MARK_NAMES)) - 1
+#: Those that a single word makes.
+WORD_MARKS: Final = (1 << len(_MARKS)) - 1
+DATA, SUMMARY, FROM, EXECUTIVE, TO, ON, IN = (BIT[name] for name in ("data", "summary", "from", "executive", "to", "on", "in"))
+#: Those that mark a title wherever they stand.
+ALWAYS: Final = sum(BIT[name] for name in _ALWAYS)
+#: Words that mark a citation as written by themselves; before "to"; before "on".
+ALONE: Final = BIT["erratum"] | BIT["corrigendum"] | BIT["corrigenda"] | BIT["rejoinder"]
+BEFORE_TO: Final = BIT["reply"] | BIT["response"]
+BEFORE_ON: Final = BIT["comment"] | BIT["comments"]
+NO_VENUE: Final = 1 << 40
+NO_NAME: Final = 1 << 41
+#: Roman numerals have their number here.
+ROMAN_SHIFT: Final = 48
+
+_SLOTS_SHIFT: Final = 55  # 512 slots
+
+
+def marks_value(names: Iterable[str]) -> int:
+    """The bits of a set of marks."""
+    return sum(BIT[name] for name in names)
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def hashed(letters: Codes, start: int, end: int) -> np.uint64:
+    """The hash of a word, letters ``start`` to ``end``."""
+    value = _SEED
+    for at in range(start, end):
+        value = (value ^ np.uint64(letters[at])) * _PRIME
+    return value ^ (value >> _HALF)
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def added(value: np.uint64, letter: int) -> np.uint64:
+    """A hash with one letter more; `finished` ends it, ``SEED`` begins it."""
+    return (value ^ np.uint64(letter)) * _PRIME
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def finished(value: np.uint64) -> np.uint64:
+    """The hash of the letters added."""
+    return value ^ (value >> _HALF)
+
+
+SEED: Final = _SEED
+
+
+def word_hash(word: str) -> int:
+    """`hashed`, in plain Python."""
+    value = int(_SEED)
+    for letter in word:
+        value = (value ^ ord(letter)) * int(_PRIME) % 2**64
+    return value ^ (value >> 32)
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def shift_for(number: int) -> int:
+    """What `put` and `has` need to know of a table for so many keys: 64 less the bits of its length."""
+    bits = 3
+    while (1 << bits) < 4 * number:
+        bits += 1
+    return 64 - bits
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def cleared(table: Hashes, number: int) -> int:
+    """Empties so much of ``table`` as ``number`` keys need; its shift."""
+    shift: int = shift_for(number)
+    table[: 1 << (64 - shift)] = _EMPTY
+    return shift
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def put(table: Hashes, shift: int, key: np.uint64) -> bool:
+    """Puts a key into a table with open addresses; False where it was there."""
+    last = np.uint64((1 << (64 - shift)) - 1)
+    slot = (key * _GOLDEN) >> np.uint64(shift)
+    while table[slot] != _EMPTY:
+        if table[slot] == key:
+            return False
+        slot = (slot + np.uint64(1)) & last
+    table[slot] = key
+    return True
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def has(table: Hashes, shift: int, key: np.uint64) -> bool:
+    """Whether the table has the key."""
+    last = np.uint64((1 << (64 - shift)) - 1)
+    slot = (key * _GOLDEN) >> np.uint64(shift)
+    while table[slot] != _EMPTY:
+        if table[slot] == key:
+            return True
+        slot = (slot + np.uint64(1)) & last
+    return False
+
+
+@numba.njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+def known(words: Hashes, values: Ints, key: np.uint64) -> int:
+    """The value of a word, 0 for one that is not in the vocabulary."""
+    slot = (key * _GOLDEN) >> np.uint64(_SLOTS_SHIFT)
+    while words[slot] != _EMPTY:
+        if words[slot] == key:
+            value: int = values[slot]
+            return value
+        slot = (slot + np.uint64(1)) & np.uint64((1 << (64 - _SLOTS_SHIFT)) - 1)
+    return 0
+
+
+def _tables() -> tuple[Hashes, Ints]:
+    of: dict[str, int] = dict(BIT)
+    for word in _VENUE_STOP:
+        of[word] = of.get(word, 0) | NO_VENUE
+    for word in _PARTICLES | _SUFFIXES:
+        of[word] = of.get(word, 0) | NO_NAME
+    for word, number in _ROMAN.items():
+        of[word] = of.get(word, 0) | int(number) << ROMAN_SHIFT
+    slots = 1 << (64 - _SLOTS_SHIFT)
+    words, values = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
+    for word, value in of.items():
+        key = word_hash(word)
+        slot = (key * int(_GOLDEN) % 2**64) >> _SLOTS_SHIFT
+        while words[slot]:
+            slot = (slot + 1) % slots
+        words[slot], values[slot] = key, value
+    return words, values
+
+
+#: The vocabulary: hashes of its words in a table with open addresses, and their values.
+WORDS, VALUES = _tables()
+#: The hash of each Roman numeral's number as a word, by the number.
+NUMERALS: Final = np.array([word_hash(str(number)) for number in range(len(_ROMAN) + 1)], np.uint64)

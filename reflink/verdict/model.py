@@ -1,0 +1,135 @@
+"""The verdict's model: three scorecards, one for each kind of reference, and what their sums mean (model.json).
+
+The points of the metadata are trained on references whose target is known by identifier (reflink.evaluation.training), so
+identifiers themselves cannot be trained on; their two weights are stated in the model and explained there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reflink.errors import BadRecord
+from reflink.verdict.compiled.points import log_odds
+from reflink.verdict.evidence import COLUMN, Evidence, Floats
+from reflink.verdict.scorecard import FEATURES, features
+
+#: The cards, by what a reference gives to compare (reflink.verdict.evidence).
+CARDS: Final = ("titled", "tagged", "written")
+SUBJECTS: Final = tuple(sorted({feature.subject for feature in FEATURES}))
+_SUBJECT: Final = np.array([SUBJECTS.index(feature.subject) for feature in FEATURES])
+_FURTHEST: Final = 30.0
+_DECIMALS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """``points`` float64 [cards, features + 1], log-odds that each feature adds where it holds, the intercept last.
+
+    ``middle`` float64 [cards, subjects]: what a subject scores halfway between right and wrong pairs; more speaks for a link,
+    less against it. ``identifier`` and ``contradiction``: log-odds that a shared or a contradicted identifier adds.
+    ``precisions``: of links at or above each least probability, as measured where half of the references have no target.
+    """
+
+    points: Floats
+    middle: Floats
+    identifier: float
+    contradiction: float
+    precisions: tuple[tuple[float, float], ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Reads what ``to_dict`` wrote. Raises BadRecord when the features are not those of this version."""
+        points, middle = zeros()
+        known = {feature.name for feature in FEATURES}
+        cards = data.get("cards", {})
+        if data.get("features") != len(FEATURES) or any(not set(card["points"]) <= known for card in cards.values()):
+            raise BadRecord("the verdict's model was trained on other features: train it again with this version")
+        for at, name in enumerate(CARDS):
+            card = cards[name]
+            points[at] = [*(float(card["points"].get(feature.name, 0.0)) for feature in FEATURES), float(card["intercept"])]
+            middle[at] = [float(card["middle"].get(subject, 0.0)) for subject in SUBJECTS]
+        precisions = tuple((float(p), float(share)) for p, share in data.get("precisions", ()))
+        return cls(
+            points, middle, float(data["identifier"]), float(data["contradiction"]), precisions, dict(data.get("training", {}))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: points by name, rounded to 4 decimals, those that are 0 left out."""
+        cards: dict[str, Any] = {}
+        for at, name in enumerate(CARDS):
+            given = {f.name: _rounded(p) for f, p in zip(FEATURES, self.points[at, :-1], strict=True) if _rounded(p)}
+            middle = {subject: _rounded(value) for subject, value in zip(SUBJECTS, self.middle[at], strict=True)}
+            cards[name] = {"intercept": _rounded(self.points[at, -1]), "points": given, "middle": middle}
+        return {
+            "features": len(FEATURES), "cards": cards, "identifier": self.identifier, "contradiction": self.contradiction,
+            "precisions": [list(pair) for pair in self.precisions], "training": dict(self.training),
+        }  # fmt: skip
+
+    def log_odds(self, rows: Floats, absent: float = 0.5) -> Floats:
+        """Natural logarithm of the odds that the reference cites the work, [n], for evidence [n, columns].
+
+        ``absent``: share of references whose work is not in the catalog.
+        """
+        odds = log_odds(rows, self.points)
+        identifier = rows[:, COLUMN["identifier"]]
+        known = ~np.isnan(identifier)
+        odds[known] += np.where(identifier[known] > 0, self.identifier, self.contradiction)
+        bare = rows[:, COLUMN["bare"]] > 0  # nothing to hold against or for the identifier
+        odds[bare] = np.where(identifier[bare] > 0, self.identifier, -self.identifier)
+        return np.asarray(odds + prior(absent))
+
+    def probabilities(self, rows: Floats, absent: float = 0.5) -> Floats:
+        """The same as probabilities in (0, 1)."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(rows, absent), -_FURTHEST, _FURTHEST))))
+
+    def probability(self, evidence: Evidence) -> float:
+        """Of one pair."""
+        return float(self.probabilities(np.array([evidence]))[0])
+
+    def contributions(self, row: Floats) -> dict[str, float]:
+        """Log-odds for (positive) and against (negative) a pair by subject, from its evidence [columns].
+
+        With ``base`` they add up to the log-odds, but for the identifier of a reference that has nothing else.
+        """
+        card = int(row[COLUMN["card"]])
+        holds = features(row[None])[0]
+        sums = np.bincount(_SUBJECT, weights=holds * self.points[card, :-1], minlength=len(SUBJECTS)) - self.middle[card]
+        given = dict(zip(SUBJECTS, sums.tolist(), strict=True))
+        if not math.isnan(identifier := row[COLUMN["identifier"]]):
+            given["identifier"] = self.identifier if identifier > 0 else self.contradiction
+        return given
+
+    def base(self, card: int) -> float:
+        """Log-odds of a pair on that card about which every subject says as much for as against."""
+        return float(self.points[card, -1] + self.middle[card].sum())
+
+    def least_for(self, precision: float) -> float:
+        """The least probability at which links reach ``precision``. Raises ValueError where none was measured that high."""
+        for least, reached in self.precisions:
+            if reached >= precision:
+                return least
+        best = max((reached for _, reached in self.precisions), default=0.0)
+        raise ValueError(f"a precision of {precision:.2%} was not reached at any probability: the highest is {best:.2%}")
+
+
+def prior(absent: float) -> float:
+    """Log-odds that a share of references without target adds to those of the model, which is calibrated at one half."""
+    if not 0 < absent < 1:
+        raise ValueError(f"the share of absent references is between 0 and 1, not {absent}")
+    return math.log((1 - absent) / absent)
+
+
+def _rounded(value: Any) -> float:
+    return round(float(value), _DECIMALS)
+
+
+def zeros() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points and middle of a model that knows nothing."""
+    return np.zeros((len(CARDS), len(FEATURES) + 1)), np.zeros((len(CARDS), len(SUBJECTS)))

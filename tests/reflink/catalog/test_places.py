@@ -1,0 +1,189 @@
+"""Works found by place, against a plain dictionary: added, replaced, removed, saved and opened again."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reflink.catalog import Catalog, hashtable, snapshot
+from reflink.catalog.hashtable import GrowingTable, HashTableBuilder
+from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.works import Works
+from reflink.entities import Reference, Work
+from reflink.errors import UnusableSnapshot
+from reflink.places import reference_places, work_places
+from tests.reflink.catalog.works_of import without_places
+
+# Few values, so that works meet often.
+names = st.lists(st.sampled_from(["Meyer", "Meyer-Li", "Li", "de Li"]), max_size=2).map(tuple)
+years = st.none() | st.integers(2000, 2001)
+few = st.none() | st.sampled_from(["1", "2", "S1"])
+placed = st.builds(Work, id=st.sampled_from("abcdefgh"), authors=names, year=years, volume=few, fpage=few)
+cited = st.builds(
+    lambda names, year, volume, page: Reference(
+        id="r", citing="c", position=1, last_names=names, year=year, volume=volume, first_page=page
+    ),
+    names, years, few, few,
+)  # fmt: skip
+removals = st.sampled_from("abcdefgh").map(lambda name: ("remove", name))
+changes = st.lists(placed.map(lambda one: ("add", one)) | removals | st.just(("reopen", None)), max_size=14)
+
+
+def expected(works: dict[str, Work], reference: Reference, most: int) -> tuple[str, ...]:
+    by_author: set[str] = set()
+    by_year: set[str] = set()
+    for key in reference_places(reference):
+        sharing = {work_id for work_id, work in works.items() if key in work_places(work)}
+        if len(sharing) <= most:
+            (by_author if key.startswith("a:") else by_year).update(sharing)
+    return (*sorted(by_author), *sorted(by_year - by_author))
+
+
+def empty() -> Catalog:
+    return Catalog.empty(lexical_mode=None)
+
+
+def changed(catalog: Catalog, model: dict[str, Work], change: tuple[str, Any], folder: Path) -> Catalog:
+    kind, what = change
+    if kind == "add":
+        catalog.add([what])
+        model[what.id] = what
+    elif kind == "remove":
+        assert catalog.remove([what]) == (model.pop(what, None) is not None)
+    else:
+        catalog.save(folder)
+        return Catalog.open(folder, verify=True)
+    return catalog
+
+
+def work_at(name: str, author: str = "Meyer", year: int = 2000) -> Work:
+    return Work(id=name, authors=(author,), year=year, volume="5", fpage="17")
+
+
+MEYER = Reference(id="r", citing="c", position=1, last_names=("Meyer",), year=2000, volume="5", first_page="17")
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes=changes, references=st.lists(cited, min_size=1, max_size=6), most=st.integers(0, 4))
+def test_places_are_those_of_the_works_present(changes: list[tuple[str, Any]], references: list[Reference], most: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        catalog, model = empty(), dict[str, Work]()
+        for change in changes:
+            catalog = changed(catalog, model, change, Path(folder) / "catalog")
+            for reference in references:
+                assert catalog.places(reference, most) == expected(model, reference, most)
+        for reference in references:
+            assert catalog.places(reference) == expected(model, reference, 16)
+        for name in list(model):
+            catalog.remove([name])
+        assert not len(catalog.works._placed)
+
+
+@settings(max_examples=30, deadline=None)
+@given(changes=changes, references=st.lists(cited, min_size=1, max_size=6))
+def test_colliding_hashes_bring_no_work_from_elsewhere(changes: list[tuple[str, Any]], references: list[Reference]) -> None:
+    real = hashtable.key_hash
+    hashtable.key_hash = lambda key: real(key) % 2
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            catalog, model = empty(), dict[str, Work]()
+            for change in changes:
+                catalog = changed(catalog, model, change, Path(folder) / "catalog")
+            for reference in references:
+                assert catalog.places(reference) == expected(model, reference, 16)
+    finally:
+        hashtable.key_hash = real
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_a_place_that_too_many_share_says_nothing_until_some_go(tmp_path: Path, mapped: bool) -> None:
+    catalog = empty()
+    catalog.add([work_at(f"w{n:02}", "Meyer" if n < 3 else "Li") for n in range(17)])
+    if mapped:
+        catalog.save(tmp_path / "catalog")
+        catalog = Catalog.open(tmp_path / "catalog")
+    assert catalog.places(MEYER) == ("w00", "w01", "w02"), "the year says nothing, the name still does"
+    assert catalog.places(MEYER, 17) == tuple(f"w{n:02}" for n in range(17))
+    assert catalog.places(MEYER, 2) == ()
+    catalog.remove(["w01"])
+    assert len(catalog.places(MEYER)) == 16
+    assert catalog.places(MEYER, 2) == ("w00", "w02")
+    catalog.add([work_at("w02", "Li")])
+    assert catalog.places(MEYER)[:2] == ("w00", "w02"), "now by the year"
+    assert catalog.places(MEYER, 2) == ("w00",)
+    catalog.add([work_at("new", "Li")])
+    assert catalog.places(MEYER) == ("w00",)
+
+
+def test_the_first_authors_works_come_first() -> None:
+    catalog = empty()
+    catalog.add([work_at("a", "Li"), work_at("b", "Meyer", 1999), work_at("c", "Meyer"), work_at("d", "Li", 1999)])
+    assert catalog.places(MEYER) == ("b", "c", "a")
+    assert catalog.places(MEYER.model_copy(update={"volume": None})) == ()
+
+
+def test_of_lines_with_one_id_the_last_has_its_place(tmp_path: Path) -> None:
+    with WorksWriter(tmp_path) as writer:
+        for one in (work_at("a"), work_at("b"), work_at("a", year=2001).model_copy(update={"volume": "6"})):
+            writer.append(one)
+    catalog = Catalog(Works(MappedWorks.open(tmp_path)), None, None, snapshot.Manifest())
+    assert catalog.places(MEYER) == ("b",)
+    assert catalog.places(MEYER.model_copy(update={"volume": "6"})) == ("a",)
+
+
+def test_a_snapshot_from_before_is_read_and_finds_nothing_by_place_until_it_is_saved_again(tmp_path: Path) -> None:
+    folder = tmp_path / "catalog"
+    catalog = empty()
+    catalog.add([work_at("a"), work_at("b")])
+    assert catalog.save(folder).places
+    without_places(folder)
+    assert not snapshot.read(folder).places
+    old = Catalog.open(folder, verify=True)
+    assert old.works.get("a") == work_at("a")
+    assert (old.places(MEYER), old.works.has_places) == ((), False)
+    old.add([work_at("c")])
+    old.remove(["a"])
+    assert old.places(MEYER) == (), "not of the growth alone: a half would count as all"
+    assert old.save(folder).places
+    assert Catalog.open(folder).places(MEYER) == ("b", "c")
+
+
+def test_a_manifest_that_promises_a_table_is_held_to_it(tmp_path: Path) -> None:
+    folder = tmp_path / "catalog"
+    empty().save(folder)
+    without_places(folder)
+    old = snapshot.read(folder)
+    (folder / "meta.json").write_bytes(old.model_copy(update={"places": True}).to_bytes())
+    with pytest.raises(UnusableSnapshot, match="no table of places"):
+        Catalog.open(folder)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=20))
+def test_rows_of_a_hash_are_ascending_and_each_once(pairs: list[tuple[str, int]]) -> None:
+    builder = HashTableBuilder()
+    for key, row in pairs:
+        builder.add(key, row)
+    table = builder.build()
+    for key in "abcd":
+        rows = sorted({row for other, row in pairs if other == key})
+        assert table.candidates(key) == list(table.rows_of(key)) == rows
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("abc"), st.sampled_from(["x", "y", "xy"])), max_size=30))
+def test_a_growing_table_is_a_dictionary_of_sets(changes: list[tuple[bool, str, str]]) -> None:
+    table, model = GrowingTable(), dict[str, set[str]]()
+    for added, key, name in changes:
+        ids = model.setdefault(key, set())
+        if added:
+            table.add(key, name)
+            ids.add(name)
+        else:
+            table.discard(key, name)
+            ids.discard(name)
+        assert {key: set(table.candidates(key)) for key in "abc"} == {key: model.get(key, set()) for key in "abc"}
+        assert len(table) == sum(map(bool, model.values()))

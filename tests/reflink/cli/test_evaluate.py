@@ -1,0 +1,92 @@
+"""The command ``evaluate``: its options, its files and what it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from reflink.evaluation import run
+from reflink.evaluation.vectors import CachedEncoder
+from tests.reflink.cli.conftest import Reflink
+from tests.reflink.evaluation.worldfiles import Hashed, small_world
+
+SHARES = {"open_80", "open_20"}
+
+
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "default_encoder", lambda cache: CachedEncoder(Hashed(), cache))
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> tuple[object, ...]:
+    works, references = small_world(tmp_path)
+    return "evaluate", "--catalog", works, "--references", references, "--cache", tmp_path / "cache"
+
+
+def test_by_default_it_is_quick(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+    answer = reflink(*inputs, "--json", tmp_path / "deep" / "figures.json")
+    assert answer.code == 0
+    measured = orjson.loads((tmp_path / "deep" / "figures.json").read_bytes())
+    assert measured.keys() == {"closed", "open", "about"}
+    assert {"error", "error_interval", "queries", "methods", "causes", "kinds"} == measured["closed"].keys()
+    rates = {"precision", "recall", "f1", "false_link"}
+    assert rates | {f"{name}_interval" for name in rates} <= measured["open"].keys()
+    assert {"causes", "kinds", "calibration", "thresholds"} <= measured["open"].keys()
+    assert {"ece", "bins"} <= measured["open"]["calibration"].keys()
+    assert "rule" not in measured["open"]
+    for said in ("closed", "cocite", "expected calibration error", "0.00% ["):
+        assert said in answer.out
+
+
+def test_full_measures_everything_and_writes_a_report(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+    report, figures, outcomes = tmp_path / "report", tmp_path / "figures.json", tmp_path / "outcomes.jsonl"
+    answer = reflink(*inputs, "--full", "--report", report, "--json", figures, "--outcomes", outcomes)
+    assert answer.code == 0
+    assert str(report / "index.html") in answer.out
+    measured = orjson.loads(figures.read_bytes())
+    assert measured.keys() == {"closed", "open", *SHARES, "raw_only", "tables", "about"}
+    assert measured["raw_only"].keys() == {"closed", "open"}
+    assert {"fields", "limits", "approaches", "curve", "hybrid"} <= measured["tables"].keys()
+    assert measured["open"]["rule"]["threshold"] == 0.7959
+    lines = [orjson.loads(line) for line in outcomes.read_bytes().splitlines()]
+    assert {line["world"] for line in lines} == {"closed", "open", *SHARES, "raw_only.closed", "raw_only.open"}
+    page = (report / "index.html").read_text()
+    for said in ("Said and come true", "Error by approach and mode", "By share of the targets", "Every mistake"):
+        assert said in page
+    assert "TitleMatch" in answer.out
+
+
+def test_one_world_and_a_few_modes(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+    figures, outcomes = tmp_path / "figures.json", tmp_path / "outcomes.jsonl"
+    asked = ("--world", "open", "--present", 3, "--modes", "T, Raw", "--json", figures, "--outcomes", outcomes)
+    assert reflink(*inputs, *asked).code == 0
+    measured = orjson.loads(figures.read_bytes())
+    assert measured.keys() == {"closed", "open", "tables", "about"}
+    assert {row["mode"] for row in measured["tables"]["approaches"]} == {"T", "Raw"}
+    assert measured["about"]["present"] == 3
+
+
+def test_shares_alone(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    assert reflink(*inputs, "--world", "closed", "--shares", "--fields-hidden", "--json", figures).code == 0
+    measured = orjson.loads(figures.read_bytes())
+    assert measured.keys() == {"closed", *SHARES, "raw_only", "about"}
+    assert measured["raw_only"].keys() == {"closed"}
+    assert measured["open_80"]["present"] >= measured["open_20"]["present"]
+
+
+def test_an_unknown_mode_is_named_before_anything_is_read(reflink: Reflink) -> None:
+    answer = reflink("evaluate", "--catalog", "none", "--references", "none", "--modes", "TVL,XY")
+    assert answer.code == 2
+    assert "unknown mode XY: expected all, or some of" in answer.err
+
+
+def test_help_teaches(reflink: Reflink) -> None:
+    said = " ".join(reflink("evaluate", "--help").out.split())
+    for option in ("--modes", "--report", "--fields-hidden", "--shares", "--full", "--present", "--outcomes", "--accept"):
+        assert option in said
+    assert "20% and 80% of the targets" in said
+    assert "reflink evaluate --catalog" in said

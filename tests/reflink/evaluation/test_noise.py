@@ -1,0 +1,122 @@
+"""Who is suspected of a wrong truth, and who never is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reflink.entities import Reference, Work
+from reflink.evaluation import noise
+from reflink.evaluation.noise import apart, reviewed, suspects
+from reflink.evaluation.records import KINDS, Listing, Query, lines, reference_of, work_of
+from reflink.evaluation.worlds import Groups
+from tests.data import shared_data
+from tests.reflink.verdict.families import Records, cases
+
+REFERENCE = Reference(
+    id="doi:10.1/0#1", citing="doi:10.1/0", position=1, title="Night foraging of bumblebees under street lamps",
+    last_names=("Marchetti", "Holm"), year=2012, volume="9", first_page="61",
+    raw_text="Marchetti, Holm 2012 Night foraging of bumblebees under street lamps. 9:61",
+)  # fmt: skip
+SAME = Work(id="doi:10.1/1", title=REFERENCE.title, authors=("Marchetti",), year=2012, volume="9", fpage="61")
+OTHER = Work(id="doi:10.1/2", title="Ceramic membranes fired at low temperature", authors=("Osei",), volume="18", fpage="120")
+
+
+def told(reference: Reference = REFERENCE, **changes: object) -> str | None:
+    return apart(reference, OTHER.model_copy(update=changes))
+
+
+def test_two_works_are_told_apart_by_any_two_signs_that_nothing_contradicts() -> None:
+    assert told() == "title, authors and place differ"
+    assert told(authors=("Holm",)) == "title and place differ"
+    assert told(volume=None) == "title and authors differ"
+    assert told(authors=("Holm",), volume=None) is None
+    assert told(volume="9", fpage="61") is None
+    assert told(title=REFERENCE.title) is None
+    assert told(title="Lamps") is None
+
+
+def test_the_first_page_of_a_volume_says_nothing() -> None:
+    first = REFERENCE.model_copy(update={"first_page": "1"})
+    assert told(first, volume="9", fpage="1") == "title and authors differ"
+    assert told(first, volume="9", fpage="1", authors=("Holm",)) is None
+
+
+def test_a_reference_without_title_is_not_suspected_by_its_title() -> None:
+    assert told(REFERENCE.model_copy(update={"title": None})) is None
+
+
+def test_a_citation_that_is_text_alone_is_searched() -> None:
+    text = Reference(id="doi:10.1/0#2", citing="doi:10.1/0", position=2, raw_text=REFERENCE.raw_text)
+    assert told(text) == "title and authors differ"
+    assert apart(text, SAME) is None
+
+
+def test_an_empty_record_tells_nothing() -> None:
+    assert apart(REFERENCE, Work(id="pmid:1")) == "the record is empty"
+
+
+words = st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12), min_size=1, max_size=8).map(" ".join)
+
+
+@given(words, st.lists(words, max_size=4), words | st.none(), words | st.none())
+def test_a_record_of_the_very_work_is_never_suspected(
+    title: str, names: list[str], volume: str | None, page: str | None
+) -> None:
+    work = Work(id="doi:10.1/3", title=title, authors=tuple(names), volume=volume, fpage=page)
+    reference = Reference(
+        id="doi:10.1/0#3", citing="doi:10.1/0", position=3, title=title, last_names=tuple(names), volume=volume, first_page=page
+    )
+    assert apart(reference, work) is None
+
+
+def test_one_record_of_the_group_that_fits_clears_the_query() -> None:
+    listings = [Listing(OTHER, "g"), Listing(SAME, "g"), Listing(OTHER.model_copy(update={"id": "doi:10.1/4"}), "doi:10.1/4")]
+    groups = Groups.read(listings)
+    grouped, alone = Query(REFERENCE, OTHER.id, "front"), Query(REFERENCE, "doi:10.1/4", "front")
+    assert suspects([grouped], listings, groups) == {}
+    assert suspects([alone], listings, groups) == {REFERENCE.id: "title, authors and place differ"}
+    assert suspects([Query(REFERENCE, "doi:10.1/unknown", "front")], listings, groups) == {}
+
+
+def test_the_reviewed_list_says_why_of_queries_alone() -> None:
+    assert all(why and not why.endswith(".") and re.fullmatch(r"\S+#\S+@\d+", rid) for rid, why in reviewed().items())
+
+
+def test_the_reviewed_list_names_queries_of_the_data() -> None:
+    kinds = {data["rid"]: data.get("query") for _, data in lines(shared_data() / "references_dev.jsonl.gz")}
+    assert all(kinds[rid] in KINDS for rid in reviewed())
+
+
+def test_no_link_of_the_families_is_suspected() -> None:
+    records = Records.read(shared_data())
+    named = [case for case in cases() if case.cited is not None]
+    wrong = [case for case in named if apart(records.references[case.rid], records.works[case.cited or ""])]
+    assert len(named) > 100
+    assert not wrong
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_the_command_lists_them(tmp_path: Path, capsys: pytest.CaptureFixture[str], json: bool) -> None:
+    work = {"id": "doi:10.1/2", "title": OTHER.title, "authors": ["Osei"], "volume": "18", "fpage": "120"}
+    reference = {
+        "rid": "PMC1#B1@1", "citing": "PMC1", "title": REFERENCE.title, "last_names": ["Holm"], "raw_noid": "x", "volume": "9",
+        "first_page": "61", "work": "doi:10.1/2", "query": "front",
+    }  # fmt: skip
+    fitting = {**reference, "rid": "PMC1#B2@2", "title": OTHER.title}
+    assert work_of(work).title == OTHER.title
+    assert reference_of(fitting).title == OTHER.title
+    works, references, out = tmp_path / "w.jsonl", tmp_path / "r.jsonl", tmp_path / "out.json"
+    works.write_bytes(orjson.dumps(work))
+    references.write_bytes(orjson.dumps(reference) + b"\n" + orjson.dumps(fitting))
+    written = ["--json", str(out)] if json else []
+    assert noise.main(["--catalog", str(works), "--references", str(references), *written]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "PMC1#B1@1\tdoi:10.1/2\ttitle, authors and place differ\n"
+    assert "1 of 2 queries (50.00%)" in shown.err
+    assert not json or orjson.loads(out.read_bytes()) == {"PMC1#B1@1": "title, authors and place differ"}
