@@ -66,7 +66,7 @@ def semantic_step(
     for (row, case), near in zip(waiting, hits, strict=True):
         link = case.link(sure, judge)
         # What was searched for by its title and is nothing like it will not be found by the same letters either.
-        if link is None and near and complete and case.best < policy.refuse:
+        if link is None and near and complete and case.best < min(policy.refuse, policy.accept):
             link = case.no_link("no-candidate", judge)
         if link is None:
             semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)

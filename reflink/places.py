@@ -16,8 +16,14 @@ from typing import Final
 
 from reflink.entities import Reference, Work
 
+#: Which rules the keys follow: others make another table.
+RULES: Final = 1
+
 #: Words of a name that make keys; names of groups have more.
 MOST_WORDS: Final = 3
+
+_LONGEST: Final = 100
+_LONGEST_NAME: Final = 300
 
 #: How a key with an author's name begins; the other kind is of the year.
 BY_AUTHOR: Final = "a:"
@@ -48,10 +54,11 @@ def reference_places(reference: Reference) -> tuple[str, ...]:
 
 
 def _places(author: str | None, year: int | None, volume: str | None, page: str | None) -> tuple[str, ...]:
-    if not volume or not page or not (volume := number(volume)) or not (page := number(page)):
+    # Longer ones are broken records, and what is remembered must not grow with them.
+    if not volume or not page or not (volume := number(volume[:_LONGEST])) or not (page := number(page[:_LONGEST])):
         return ()
     place = f":{volume}:{page}"
-    keys = tuple(BY_AUTHOR + word + place for word in name_words(author)) if author else ()
+    keys = tuple(BY_AUTHOR + word + place for word in name_words(author[:_LONGEST_NAME])) if author else ()
     return keys if year is None else (*keys, f"{BY_YEAR}{year}{place}")
 
 

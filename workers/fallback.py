@@ -11,7 +11,7 @@ from reflink.catalog import Catalog
 from reflink.linker import lexical_step
 from reflink.policy import Policy, Profile
 from reflink.stopwatch import Stopwatch
-from reflink.verdict.judge import shipped
+from reflink.verdict.judge import warm
 from schemas import FallbackEvent, Outcome
 from schemas.envelope import PaperEvent
 from workers.following import CatalogFollower
@@ -53,7 +53,7 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         if self.catalog.trigrams is not None:
             self.catalog.trigrams.threads = self.settings.search_threads or len(os.sched_getaffinity(0))
         self.follower = CatalogFollower(self.settings, self.catalog, None)
-        shipped()  # a verdict that does not fit this code is no reference's fault: fail now
+        warm()  # a verdict that does not fit this code is no reference's fault: fail now
         self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)
 
     def decode(self, record: Received) -> FallbackEvent:

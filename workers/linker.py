@@ -14,7 +14,7 @@ from reflink.errors import NoMemory
 from reflink.linker import semantic_step
 from reflink.policy import Open, Policy
 from reflink.stopwatch import Stopwatch
-from reflink.verdict.judge import shipped
+from reflink.verdict.judge import warm
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
 from workers import metrics
@@ -140,7 +140,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         self.catalog = open_catalog(settings, vectors=True, trigrams=False, empty=empty)
         assert self.catalog.vectors is not None
         self.follower = CatalogFollower(settings, self.catalog, of_works, self._make_room)
-        shipped()  # a verdict that does not fit this code is no reference's fault: fail now
+        warm()  # a verdict that does not fit this code is no reference's fault: fail now
         with _memory_told("the catalog's vectors and works", least=True):
             placing.place(self.catalog.vectors, self._search_device, settings)
             self.follower.wait_for(self.follower.start(), settings.call_deadline_s)

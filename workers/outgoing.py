@@ -49,7 +49,7 @@ def add_outcomes(output: Output, outcomes: Sequence[tuple[PaperEvent, Outcome]],
 def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: int, profile: Profile) -> Iterator[Message]:
     """Messages for ``fallback``, one per paper and 512 KB."""
     for paper, items in _by_paper(opens):
-        sized = ((_size(item.reference), item) for item in items)
+        sized = ((_size(item.reference) + sum(len(id_) + 4 for id_ in item.found.places), item) for item in items)
         for group in split(sized, SPLIT_BYTES):
             event = FallbackEvent(
                 schema_version=SCHEMA_VERSION,

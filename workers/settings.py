@@ -129,7 +129,7 @@ class VerdictSettings(CatalogSettings):
         gt=0,
         lt=1,
         description="Instead of `min_probability`: the share of links that shall be right, e.g. 0.997; the verdict's "
-        "calibration says from which probability on they are (docs/accuracy.md).",
+        "calibration says from which probability on they are, where half of the references have no target (docs/accuracy.md).",
     )
     absent: float = Field(
         Policy().absent,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from reflink.cli import OK
+from reflink.cli.inputs import probability
 from reflink.cli.measured import show
 from reflink.cli.output import console
 
@@ -86,7 +87,8 @@ def _add_policy(group: argparse._ArgumentGroup) -> None:
         ("refuse", "say without the trigrams that the work is not there below this one; 0: never"),
         ("absent", "share of references without target that probabilities are meant for"),
     ):
-        group.add_argument(f"--{name}", type=float, metavar="P", help=f"{what}, profile production")
+        kind = float if name == "refuse" else probability
+        group.add_argument(f"--{name}", type=kind, metavar="P", help=f"{what}, profile production")
     group.add_argument("--candidates", type=int, metavar="K", help="that each stage proposes (default: 5)")
     group.add_argument("--lexical-floor", type=float, metavar="S", help="least s of those by trigrams, profile production")
     group.add_argument("--threshold", type=float, metavar="COSINE", help="of the semantic stage, profile paper")

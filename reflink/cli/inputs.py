@@ -110,3 +110,14 @@ def _read(name: str, file: IO[bytes], limit: int) -> bytes | ReflinkError:
     if len(data) > limit:
         return TooLarge(f"{name}: more than {limit} bytes of XML")
     return data
+
+
+def probability(text: str) -> float:
+    """A number above 0 and at most 1. Raises ArgumentTypeError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0 and at most 1")
+    return value

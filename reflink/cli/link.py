@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.markup import escape
 
 from reflink.cli import OK, SOME_FAILED
-from reflink.cli.inputs import add_files, read_papers
+from reflink.cli.inputs import add_files, probability, read_papers
 from reflink.cli.models import add_model, load_encoder
 from reflink.cli.output import add_json, complain, console, describe, table, write_json
 from reflink.entities import Link, Paper
@@ -51,11 +51,14 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
         help="production refuses what is not in the catalog; paper is the published method (default: production)",
     )
     parser.add_argument(
-        "--min-probability", type=float, metavar="P", help="link from this probability on, profile production (default: 0.5)"
+        "--min-probability",
+        type=probability,
+        metavar="P",
+        help="link from this probability on, profile production (default: 0.5)",
     )
     parser.add_argument(
         "--link-precision",
-        type=float,
+        type=probability,
         metavar="SHARE",
         help="or: from the probability on that makes this share of the links right, e.g. 0.997",
     )

@@ -48,7 +48,7 @@ def open_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     absent = 1 - present
     return {
         **_shares(
-            outcomes, precision=(right, linked), recall=(right, present), f1=(2 * right, linked + present),
+            outcomes, precision=(right, linked), recall=(right, present), f1=(right, (linked + present) / 2),
             false_link=(linked * absent, absent),
         ),
         "queries": len(outcomes), "present": int(present.sum()), "absent": int(absent.sum()), "links": int(linked.sum()),

@@ -17,8 +17,11 @@ Value = TypeVar("Value")
 #: Characters of a title and of a citation that are compared; longer ones are broken records.
 TITLE_LIMIT: Final = 400
 RAW_LIMIT: Final = 1500
-#: Authors compared; collaborations list thousands.
+#: Authors compared, collaborations list thousands; and characters of a name.
 AUTHOR_LIMIT: Final = 40
+NAME_LIMIT: Final = 300
+#: Years that a record may say; others are broken, and no number to count with.
+YEAR_LIMIT: Final = 10_000
 
 _PARTICLES: Final = frozenset("van von de der den la le du da di del dela della dos das el al bin ibn ter ten zu".split())
 _SUFFIXES: Final = frozenset(["jr", "sr", "ii", "iii", "iv", "phd", "md", "et"])
@@ -60,6 +63,11 @@ def page_key(page: str | None) -> str | None:
     return letters + (match[0][len(letters) :].lstrip("0") or "0")
 
 
+def said_year(year: int | None) -> int | None:
+    """The year, unless it is none."""
+    return year if year is not None and -YEAR_LIMIT < year < YEAR_LIMIT else None
+
+
 def is_weak(page: str) -> bool:
     """Whether a page key says little: one digit, as articles without pages have, or the number of a series."""
     return len(page) == 1 or _SERIES.fullmatch(page) is not None
@@ -94,10 +102,10 @@ class Description:
         self._title_text = (title or "")[:TITLE_LIMIT]
         self._text = text
         self.title = compact(self._title_text)
-        self.names = tuple(map(name_tokens, names[:AUTHOR_LIMIT]))
+        self.names = tuple(name_tokens(name[:NAME_LIMIT]) for name in names[:AUTHOR_LIMIT])
         self.venue = record.venue or ""
         self.volume, self.page = volume_key(record.volume), page_key(page)
-        self.year_said, self.volume_said, self.page_said = record.year, record.volume, page
+        self.year_said, self.volume_said, self.page_said = said_year(record.year), record.volume, page
 
     @_lazy
     def years(self) -> frozenset[int]:

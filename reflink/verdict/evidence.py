@@ -6,7 +6,6 @@ So the linker and the fallback, which hold different halves of the catalog, see 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -67,7 +66,7 @@ class Evidence(NamedTuple):
 
     def said(self) -> dict[str, float]:
         """What is not silent, rounded to three decimals."""
-        return {name: round(value, 3) for name, value in zip(self._fields, self, strict=True) if value == value}
+        return {name: round(value, 3) for name, value in zip(self._fields, self, strict=True) if math.isfinite(value)}
 
 
 #: Positions of the evidence's numbers in a row of ``rows``.
@@ -145,19 +144,3 @@ def _marks(reference: Description, work: Description) -> float:
 def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
     """The evidence for ``reference`` citing ``work``. Both may lack any field."""
     return compare(describe_reference(reference), describe_work(work), by_identifier=by_identifier)
-
-
-def differing(reference: Description, work: Description) -> Iterator[tuple[str, str, str]]:
-    """Name and both values, as they stand in the records, of those of year, volume and page that differ."""
-    values = (
-        ("year", reference.year_said, work.year_said),
-        ("volume", reference.volume_said, work.volume_said),
-        ("page", reference.page_said, work.page_said),
-    )
-    for name, a, b in values:
-        if a and b and a != b:
-            yield name, _short(a), _short(b)
-
-
-def _short(value: str | int) -> str:
-    return " ".join(str(value).split())[:20]

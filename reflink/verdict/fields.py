@@ -64,7 +64,7 @@ def authors(reference: Description, work: Description) -> tuple[float, float, fl
     if not reference.names:
         named = work.names[:_NAMED]
         # A name's words must all be there: "Li" alone is found in any citation of three Chinese authors.
-        found = [name <= reference.raw_words for name in named]
+        found = [bool(name) and name <= reference.raw_words for name in named]
         if reference.group and not any(found):
             return None
         return float(sum(found)), sum(found) / len(named), float(found[0])

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from reflink.entities import Reference, Work
 from reflink.shipped import read
 from reflink.verdict.evidence import Evidence, Floats
 from reflink.verdict.model import Model
@@ -35,6 +36,14 @@ class Judge(Protocol):
 def shipped() -> Model:
     """The model that comes with the package. Raises ModelNotFound when it is not the one of this version."""
     return Model.from_dict(json.loads(read("verdict/model.json")))
+
+
+def warm() -> None:
+    """Loads the shipped model, and compiles what compares, which takes seconds the first time. Raises ModelNotFound."""
+    from reflink.verdict.batch import compare_all
+
+    reference, work = Reference(id="warm", citing="warm", position=1, title="Warm"), Work(id="warm", title="Warm")
+    shipped().probabilities(compare_all([reference], [work], np.zeros((1, 2), np.int64)))
 
 
 def judge(evidence: Evidence, model: Judge | None = None) -> Verdict:

@@ -116,7 +116,7 @@ class Model:
             if reached >= precision:
                 return least
         best = max((reached for _, reached in self.precisions), default=0.0)
-        raise ValueError(f"a precision of {precision:.2%} was not reached at any probability: the highest is {best:.2%}")
+        raise ValueError(f"a precision of {precision:g} was not reached at any probability: the highest is {best:g}")
 
 
 def prior(absent: float) -> float:

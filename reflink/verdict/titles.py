@@ -47,6 +47,7 @@ def marks(title: str, words: list[str]) -> frozenset[str]:
     Words that titles have in other senses too ("… in response to drought") count at the beginning and at the end, and before
     "to" and "on" near the beginning ("Authors' response to comments on …").
     """
+    title = " ".join(title.split())
     found = {word for at, word in enumerate(words) if word in _MARKS and (word in _ALWAYS or _marks_here(words, at))}
     if words[:2] == ["data", "from"]:
         found.add("data")

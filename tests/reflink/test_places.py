@@ -105,3 +105,10 @@ def test_what_was_recognised_counts_where_nothing_was_tagged() -> None:
     inferred = Inferred(last_names=("Trott",), year=2010, volume="31", first_page="455")
     assert reference_places(reference(raw_text="…", inferred=inferred)) == ("a:trott:31:455", "y:2010:31:455")
     assert reference_places(reference(raw_text="Trott 2010 31 455")) == ()
+
+
+def test_texts_beyond_measure_are_cut_before_they_are_remembered() -> None:
+    long = "x" * 1_000_000
+    before = number.cache_info().currsize
+    assert work_places(Work(id="w", authors=("Li " + long,), year=2001, volume="12" + long, fpage="7" + long))
+    assert number.cache_info().currsize <= before + 2

@@ -12,6 +12,7 @@ import pytest
 
 from tests.data import ROOT
 from tests.workers.test_settings import ALL
+from workers.errors import BadSettings
 from workers.local.ports import free_port
 from workers.mistyped import unknown_names
 
@@ -69,3 +70,8 @@ def test_a_worker_warns_of_them_in_one_line(tmp_path: Path):
     (warning,) = (line for line in map(json.loads, done.stderr.splitlines()[:-1]) if line["level"] == "warning")
     assert warning["names"] == {"REFLINK_BATCH_RECORD": "REFLINK_BATCH_RECORDS", "REFLINK_FOO": None}
     assert SECRET not in done.stderr
+
+
+def test_a_setting_by_its_old_name_is_refused_with_the_new_one() -> None:
+    with pytest.raises(BadSettings, match="REFLINK_ACCEPT is now REFLINK_MIN_PROBABILITY"):
+        unknown_names({"REFLINK_ACCEPT": "0.9"})

@@ -19,6 +19,7 @@ from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from reflink.errors import BadRecord
 from reflink.lexical.storage import LAYOUT
+from reflink.places import RULES
 from schemas import CatalogEvent
 from workers.clients import plain_consumer
 from workers.loading import load, load_and_bind
@@ -43,7 +44,7 @@ def folder_of(works: Path, cache: Path, linker: LinkerSettings, fallback: Fallba
     That is the file's content, the model, how it computes, the modes and the formats.
     """
     precision = _AUTO if linker.precision == "auto" else linker.precision
-    how = (linker.model, linker.device, precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT, LAYOUT)
+    how = (linker.model, linker.device, precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT, LAYOUT, RULES)
     with works.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(repr(how).encode())

@@ -20,7 +20,7 @@ from reflink.errors import BadRecord
 from workers.local.outcomes import Outcomes, Settled
 from workers.local.papers import Published
 
-_METHODS: Final = ("identifier", "semantic", "lexical")
+_METHODS: Final = ("identifier", "place", "semantic", "lexical")
 _DIFFERENCES_SHOWN: Final = 30
 _DEAD_SHOWN: Final = 20
 _TEXT: Final = 300

@@ -188,7 +188,7 @@ def _named(names: Ints, hashes: Hashes, work: Any, group: bool, words: Hashes, s
     named = min(work.names_end - work.names, _NAMED)
     count, first = 0, False
     for name in range(named):
-        found = True
+        found = names[work.names + name, 1] > names[work.names + name, 0]
         for token in range(names[work.names + name, 0], names[work.names + name, 1]):
             found &= has(words, shift, hashes[token])
         count += found

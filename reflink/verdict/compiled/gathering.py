@@ -14,7 +14,7 @@ from reflink.entities import Reference, Work
 from reflink.verdict.compiled import letters
 from reflink.verdict.compiled.letters import DROPPED, FOLDS, FOLLOWS, HEAD, KINDS, LENGTHS, MANY, UNSEEN_YET
 from reflink.verdict.compiled.vocabulary import Codes, Ints
-from reflink.verdict.description import AUTHOR_LIMIT, RAW_LIMIT, TITLE_LIMIT
+from reflink.verdict.description import AUTHOR_LIMIT, NAME_LIMIT, RAW_LIMIT, TITLE_LIMIT, YEAR_LIMIT
 from reflink.verdict.folding import _SCRAMBLED, _unscramble
 
 #: Fields of each record, before the names: title, venue, volume, page, citation as written.
@@ -72,7 +72,7 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> Gathered:
             names = names[:AUTHOR_LIMIT]
         parts += (title, venue or "", volume or "", page or "", text if bare is None else bare)
         parts += names
-        years.append(year)
+        years.append(year if year is None or -YEAR_LIMIT < year < YEAR_LIMIT else None)
         counts.append(len(names))
         groups.append(not names and any(group))
     for work in works:
@@ -82,7 +82,7 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> Gathered:
             names = names[:AUTHOR_LIMIT]
         parts += (title, venue or "", volume or "", page or "", "")
         parts += names
-        years.append(year)
+        years.append(year if year is None or -YEAR_LIMIT < year < YEAR_LIMIT else None)
         counts.append(len(names))
     first = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(np.array(counts, np.int64) + NAMES, out=first[1:])
@@ -110,7 +110,7 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> Gathered:
 def _right(part: str, field: int, first: Ints) -> str:
     """A field in the right encoding, of what is compared of it."""
     place = field - int(first[np.searchsorted(first, field, side="right") - 1])
-    limit = {TITLE: TITLE_LIMIT, TEXT: RAW_LIMIT}.get(place)
+    limit = NAME_LIMIT if place >= NAMES else {TITLE: TITLE_LIMIT, TEXT: RAW_LIMIT}.get(place)
     return _SCRAMBLED.sub(_unscramble, part[:limit])
 
 

@@ -15,7 +15,7 @@ from reflink.verdict.compiled.numerals import Kinds, parts
 from reflink.verdict.compiled.people import name_tokens
 from reflink.verdict.compiled.vocabulary import NO_VENUE, SEED, VALUES, WORDS, Codes, Hashes, Ints, added, finished, known
 from reflink.verdict.compiled.wording import FILTER, text, title
-from reflink.verdict.description import RAW_LIMIT, TITLE_LIMIT
+from reflink.verdict.description import NAME_LIMIT, RAW_LIMIT, TITLE_LIMIT
 
 _NAMES: Final = (
     "title", "title_end", "grams", "grams_end", "marks", "numbers", "numbers_end", "years", "years_end", "names", "names_end",
@@ -160,9 +160,10 @@ def _pack(
         # The names.
         record.names = names
         for name in range(field + NAMES, first_field[row + 1]):
+            stop = min(stops[name], starts[name] + NAME_LIMIT)
             at, tokens = name_tokens(
-                codes, starts[name], stops[name], folds, expansions, letters, at, words, values, token_list,
-                token_hashes, tokens, name_list, names,
+                codes, starts[name], stop, folds, expansions, letters, at, words, values, token_list, token_hashes, tokens,
+                name_list, names,
             )  # fmt: skip
             names += 1
         record.names_end = names

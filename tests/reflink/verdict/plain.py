@@ -146,8 +146,8 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
     x, y = fold(title).replace(" ", ""), fold(other).replace(" ", "")
     raw = fold(reference.raw_query[:1500])
     text, raw_words = raw.replace(" ", ""), {*raw.split(), *re.sub("(?<=[aou])e", "", raw).split()}
-    names = [name_words(name) for name in reference.last_names[:40]]
-    work_names = [name_words(name) for name in work.authors[:40]]
+    names = [name_words(name[:300]) for name in reference.last_names[:40]]
+    work_names = [name_words(name[:300]) for name in work.authors[:40]]
     found: dict[str, float] = {"length": len(y)}
     if x and y:
         a, b = grams(x), grams(y)
@@ -164,7 +164,7 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         each = [max(agreement(name, one) for one in more) for name in less]
         found |= {"agreeing": sum(each), "authors": sum(each) / len(each), "first_author": agreement(names[0], work_names[0])}
     elif work_names and raw_words:
-        there = [name <= raw_words for name in work_names[:3]]
+        there = [bool(name) and name <= raw_words for name in work_names[:3]]
         if any(there) or not grouped:
             found |= {"agreeing": sum(there), "authors": sum(there) / len(there), "first_author": there[0]}
     found["group"] = grouped or bool(work_names and len(work_names[0]) > 2)

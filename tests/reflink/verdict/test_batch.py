@@ -152,3 +152,35 @@ def test_log_odds_are_the_points_of_the_features_that_hold(real: tuple[list[Refe
 def test_weights_of_other_features_are_refused() -> None:
     with pytest.raises(ValueError, match=r"weights of shape \(3, 5\): expected one for each"):
         log_odds(np.zeros((1, len(COLUMN))), np.zeros((3, 5)))
+
+
+def test_a_name_a_year_and_a_title_beyond_measure_cost_little_and_break_nothing() -> None:
+    long = " ".join(f"n{number}" for number in range(60_000))
+    sound = Reference(id="a", citing="c", position=1, title="Wheat yields", last_names=("Li",), year=2001)
+    odd = Reference(
+        id="b",
+        citing="c",
+        position=1,
+        title="erratum" + " " * 150 + "(a b c d" + " " * 150 + "(",
+        last_names=(long,),
+        year=10**400,
+    )
+    works = [
+        Work(id="w", title="Wheat yields", authors=("Li",), year=2001),
+        Work(id="x", title="Wheat yields", authors=(long[:300], "…"), year=-(10**400)),
+    ]
+    references = [sound, odd]
+    both = np.array([(reference, work) for reference in range(2) for work in range(2)])
+    found = compare_all(references, works, both)
+    expected = rows([compare(describe_reference(references[r]), describe_work(works[w])) for r, w in both.tolist()])
+    np.testing.assert_array_equal(found, expected)
+    assert np.isnan(found[1:, COLUMN["year"]]).all()
+    assert found[3, COLUMN["authors"]] == 1.0  # the name's first 300 characters are all that is compared
+
+
+def test_an_author_without_letters_is_found_in_no_citation() -> None:
+    reference = Reference(id="a", citing="c", position=1, raw_text="Wheat yields and what they tell, 2001")
+    work = Work(id="w", title="Wheat yields", authors=("…", "-"))
+    (row,) = compare_all([reference], [work], np.zeros((1, 2), np.int64))
+    assert row[COLUMN["authors"]] == row[COLUMN["agreeing"]] == row[COLUMN["first_author"]] == 0.0
+    np.testing.assert_array_equal(row, np.array(compare(describe_reference(reference), describe_work(work))))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
 from reflink.verdict import Evidence, compare, describe_reference, describe_work, evidence
-from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN, differing, rows
+from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN, rows
 from reflink.verdict.fields import CUT, UNSEEN, WEAK
 from tests.reflink.verdict import plain
 from tests.reflink.verdict.awkward import field, names, pairs, short, year
@@ -195,8 +195,3 @@ def test_rows_of_several_pairs_have_a_column_for_each_number() -> None:
     assert both.shape == (2, len(COLUMN))
     assert both[0, COLUMN["length"]] == len(TITLE.replace(" ", ""))
     assert rows([]).shape == (0, len(COLUMN))
-
-
-def test_values_that_differ_are_named_as_they_stand_in_the_records() -> None:
-    reference = describe_reference(cite(year=2008, volume="175", first_page="pp. 81 and many other pages after it"))
-    assert list(differing(reference, describe_work(WORK))) == [("year", "2008", "2007"), ("page", "pp. 81 and many othe", "81")]
