@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
 from reflink.judging import Case, judge_all, rounded
+from reflink.places import reference_places
 from reflink.policy import Found, Open, Policy
 from reflink.stopwatch import Stopwatch
 from reflink.text import reference_text, work_text
@@ -52,7 +53,7 @@ def semantic_step(
         return links
     sure = max(policy.sure, policy.accept)
     # A work without a vector can still be found by its letters.
-    complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog)
+    complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog) and catalog.works.has_places
     cases = [Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog) for reference in references]
     judge_all(cases, judge, policy.absent)
     settled = [case.link(sure, judge) for case in cases]
@@ -65,8 +66,9 @@ def semantic_step(
     opened: dict[int, Open] = {}
     for (row, case), near in zip(waiting, hits, strict=True):
         link = case.link(sure, judge)
-        # What was searched for by its title and is nothing like it will not be found by the same letters either.
-        if link is None and near and complete and case.best < min(policy.refuse, policy.accept):
+        # What neither its place nor its title leads to is not there; a title that is cut short alone would not say so.
+        unlike = case.best < min(policy.refuse, policy.accept)
+        if link is None and unlike and complete and near and reference_places(case.reference):
             link = case.no_link("no-candidate", judge)
         if link is None:
             semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)

