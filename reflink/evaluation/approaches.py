@@ -69,7 +69,7 @@ class Measured:
     @classmethod
     def read(cls, path: Path) -> Measured:
         """What was written."""
-        with np.load(path) as kept:
+        with np.load(path, allow_pickle=False) as kept:
             return cls(kept["score"], kept["right"], kept["told"], orjson.loads(kept["times"].tobytes()))
 
 
