@@ -9,7 +9,7 @@ JOBS ?= 2
 KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz chaos evaluate audit lint clean
+.PHONY: help demo test fuzz chaos evaluate verdict audit lint clean
 
 help: ## this list
 	@echo 'make demo                              papers in, links out, on a Kafka of its own'
@@ -20,8 +20,8 @@ help: ## this list
 	@echo 'make chaos KILLS=200 SEED=1            workers killed by phase, broker, network and disk hurt: nothing lost or doubled'
 	@echo 'make lint                              ruff, mypy --strict and the audit'
 	@echo 'make evaluate                          accuracy: everything reflink evaluate measures, with a report under .cache/report'
-	@echo 'make verdict                           trains the verdict anew: reflink/verdict/{model,folds}.json'
 	@echo '          also CATALOG=file REFERENCES=file REPORT=folder PROFILE=paper JSON=file OUTCOMES=file; takes hours once, to encode'
+	@echo 'make verdict                           trains the verdict anew: reflink/verdict/{model,folds}.json'
 	@echo 'make audit                             known vulnerabilities and licences of what is pinned; says what it cannot check'
 	@echo 'make clean                             removes .venv, caches, and what Maven and builds left'
 	@echo

@@ -51,7 +51,7 @@ class Case:
     """The candidates of one reference. Each work is compared once; of the works that are one, the best counts.
 
     A candidate keeps the method and score by which it was proposed first. The reference's own paper is no candidate, unless the
-    reference carries its identifier. What is proposed has no say before ``judge`` was called with the case.
+    reference carries its identifier. What is proposed has no say before ``judge_all`` was called with the case.
     """
 
     def __init__(self, reference: Reference, bearers: Iterable[str], places: Iterable[str], catalog: Catalog) -> None:

@@ -28,7 +28,7 @@ from reflink.entities import Reference, Work
 from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.regression import Flags, Floats, train
 from reflink.evaluation.run import build_catalog, default_encoder, tracked
-from reflink.evaluation.worlds import Groups
+from reflink.evaluation.worlds import Groups, hidden
 from reflink.linker import propose
 from reflink.policy import Policy
 from reflink.verdict import describe_work
@@ -61,13 +61,8 @@ def without_title(reference: Reference) -> Reference:
     return reference.model_copy(update={"title": None, "chapter_title": None, "raw_text": written, "raw_noid": None})
 
 
-def as_written(reference: Reference) -> Reference:
-    """The same reference with its fields hidden."""
-    return Reference(id=reference.id, citing=reference.citing, position=reference.position, raw_text=reference.raw_query)
-
-
 #: How each query is asked.
-FORMS: Final[tuple[Callable[[Reference], Reference], ...]] = (lambda reference: reference, without_title, as_written)
+FORMS: Final[tuple[Callable[[Reference], Reference], ...]] = (lambda reference: reference, without_title, hidden)
 
 
 @dataclass(frozen=True)

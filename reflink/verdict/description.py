@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 from reflink.entities import Ids, Reference, Work
 from reflink.verdict.folding import compact, fold, folded_words
 from reflink.verdict.grams import Grams, grams
-from reflink.verdict.titles import marks, numbers, text_marks
+from reflink.verdict.titles import ROMAN, marks, numbers, text_marks
 
 Value = TypeVar("Value")
 
@@ -25,7 +25,6 @@ YEAR_LIMIT: Final = 10_000
 
 _PARTICLES: Final = frozenset("van von de der den la le du da di del dela della dos das el al bin ibn ter ten zu".split())
 _SUFFIXES: Final = frozenset(["jr", "sr", "ii", "iii", "iv", "phd", "md", "et"])
-_ROMAN: Final = {r: str(n) for n, r in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], 1)}
 _TRANSLITERATED: Final = re.compile("(?<=[aou])e")
 _ORDINAL: Final = re.compile(r"(?<!\d)(\d+)(?:st|nd|rd|th)\b")
 _YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
@@ -50,7 +49,7 @@ def volume_key(volume: str | None) -> str | None:
     text = fold(volume or "")
     if number := _DIGITS.search(text):
         return number[0].lstrip("0") or "0"
-    return _ROMAN.get(text, text) or None
+    return ROMAN.get(text, text) or None
 
 
 @lru_cache(maxsize=50_000)
@@ -58,7 +57,7 @@ def page_key(page: str | None) -> str | None:
     """The first page: lower case, its letters and number, without leading zeros ("S012-19" is "s12")."""
     text = fold(page or "").replace(" ", "") if page and not any(c.isdigit() for c in page) else fold(page or "")
     if not (match := _PAGE.search(text)):
-        return _ROMAN.get(text, text) or None
+        return ROMAN.get(text, text) or None
     letters = match[0].rstrip("0123456789")
     return letters + (match[0][len(letters) :].lstrip("0") or "0")
 

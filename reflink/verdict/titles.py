@@ -6,9 +6,10 @@ import re
 from collections.abc import Set
 from typing import Final
 
-_ROMAN: Final = {r: str(n) for n, r in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], 1)}
+#: Roman numbers as digits, to those that volumes and parts have.
+ROMAN: Final = {r: str(n) for n, r in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"], 1)}
 #: Those that are no single letter, which may be an initial or a panel.
-_ROMAN_WORDS: Final = frozenset(word for word in _ROMAN if len(word) > 1)
+_ROMAN_WORDS: Final = frozenset(word for word in ROMAN if len(word) > 1)
 _DIGITS: Final = re.compile(r"\d+")
 #: "Part B", "trial A", and Roman numerals of one letter where punctuation or a word shows that they count ("I: Theory").
 _PART: Final = re.compile(
@@ -38,7 +39,7 @@ def numbers(title: str, words: list[str]) -> frozenset[str]:
     """Numbers of a title and of its folded words, Roman ones and the letters of parts too."""
     digits = _DIGITS.findall(" ".join(words))
     parts = [(a or b).lower() for a, b in _PART.findall(title)]
-    return frozenset(digits).union(map(_ROMAN.__getitem__, _ROMAN_WORDS.intersection(words)), (_ROMAN.get(p, p) for p in parts))
+    return frozenset(digits).union(map(ROMAN.__getitem__, _ROMAN_WORDS.intersection(words)), (ROMAN.get(p, p) for p in parts))
 
 
 def marks(title: str, words: list[str]) -> frozenset[str]:

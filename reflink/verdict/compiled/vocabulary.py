@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from reflink.verdict.description import _PARTICLES, _SUFFIXES
 from reflink.verdict.fields import _VENUE_STOP
-from reflink.verdict.titles import _ALWAYS, _MARKS, _ROMAN
+from reflink.verdict.titles import _ALWAYS, _MARKS, ROMAN
 
 Hashes = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
@@ -145,7 +145,7 @@ def _tables() -> tuple[Hashes, Ints]:
         of[word] = of.get(word, 0) | NO_VENUE
     for word in _PARTICLES | _SUFFIXES:
         of[word] = of.get(word, 0) | NO_NAME
-    for word, number in _ROMAN.items():
+    for word, number in ROMAN.items():
         of[word] = of.get(word, 0) | int(number) << ROMAN_SHIFT
     slots = 1 << (64 - _SLOTS_SHIFT)
     words, values = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
@@ -161,4 +161,4 @@ def _tables() -> tuple[Hashes, Ints]:
 #: The vocabulary: hashes of its words in a table with open addresses, and their values.
 WORDS, VALUES = _tables()
 #: The hash of each Roman numeral's number as a word, by the number.
-NUMERALS: Final = np.array([word_hash(str(number)) for number in range(len(_ROMAN) + 1)], np.uint64)
+NUMERALS: Final = np.array([word_hash(str(number)) for number in range(len(ROMAN) + 1)], np.uint64)

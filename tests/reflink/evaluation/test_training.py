@@ -20,7 +20,6 @@ from reflink.evaluation.training import (
     FORMS,
     LEAST,
     Pairs,
-    as_written,
     collect,
     fit,
     fold_of,
@@ -29,7 +28,7 @@ from reflink.evaluation.training import (
     without_title,
 )
 from reflink.evaluation.vectors import CachedEncoder
-from reflink.evaluation.worlds import Groups
+from reflink.evaluation.worlds import Groups, hidden
 from reflink.verdict import Evidence, Model, evidence
 from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN, rows
 from reflink.verdict.model import CARDS
@@ -119,9 +118,9 @@ def test_a_title_is_taken_from_the_text_too_and_identifiers_do_not_come_back() -
     )  # fmt: skip
     bare = without_title(reference)
     assert (bare.title, bare.chapter_title, bare.raw_query, bare.raw_text) == (None, None, "Li. .", "Li. .")
-    assert as_written(reference).ids == Ids()
-    assert as_written(reference).raw_query == "Li. Wheat."
-    assert without_title(as_written(reference)) == as_written(reference)
+    assert hidden(reference).ids == Ids()
+    assert hidden(reference).raw_query == "Li. Wheat."
+    assert without_title(hidden(reference)) == hidden(reference)
 
 
 def test_folds_are_even_and_of_the_paper_alone() -> None:
