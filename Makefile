@@ -1,4 +1,5 @@
-# One word for each thing to do. Needs GNU make, Python >= 3.11, and for the local Kafka Java >= 17 and Maven.
+# One word for each thing to do. Needs GNU make, Python >= 3.11, for the local Kafka Java >= 17 and Maven, for the tests of the
+# chart Go >= 1.24, and Debian's prometheus where it is not on the PATH.
 
 PYTHON ?= python3
 # Installed packages change with these two files only.
@@ -9,7 +10,7 @@ JOBS ?= 2
 KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz chaos evaluate verdict audit lint clean
+.PHONY: help demo test fuzz chaos autoscaling evaluate verdict audit lint clean
 
 help: ## this list
 	@echo 'make demo                              papers in, links out, on a Kafka of its own'
@@ -18,6 +19,7 @@ help: ## this list
 	@echo 'make test                              all tests, against a real Kafka and the real model; ARGS for pytest'
 	@echo 'make fuzz RUNS=1000000 SEED=1 JOBS=2  damaged papers into the parser, made from real ones and by coverage'
 	@echo 'make chaos KILLS=200 SEED=1            workers killed by phase, broker, network and disk hurt: nothing lost or doubled'
+	@echo 'make autoscaling                       the chart on a real control plane with KEDA: lag, replicas, links through a burst'
 	@echo 'make lint                              ruff, mypy --strict and the audit'
 	@echo 'make evaluate                          accuracy: everything reflink evaluate measures, with a report under .cache/report'
 	@echo '          also CATALOG=file REFERENCES=file REPORT=folder PROFILE=paper JSON=file OUTCOMES=file; takes hours once, to encode'
@@ -47,6 +49,7 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	@.venv/bin/python -m workers.local
+	@.venv/bin/python -m tests.programs helm kubeconform prometheus promtool >/dev/null
 	@.venv/bin/pytest $(ARGS)
 
 fuzz: $(STAMP)
@@ -57,6 +60,11 @@ fuzz: $(STAMP)
 chaos: $(STAMP)
 	@.venv/bin/python -m workers.local
 	@.venv/bin/python -m tests.chaos --kills $(KILLS) --seed $(SEED) $(if $(JSON),--json '$(JSON)')
+
+autoscaling: $(STAMP)
+	@.venv/bin/python -m workers.local
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[bench]'
+	@.venv/bin/python -m tests.autoscaling $(if $(JSON),--json '$(JSON)')
 
 evaluate: CATALOG ?= ../shared/data/works.jsonl.gz
 evaluate: REFERENCES ?= ../shared/data/references_dev.jsonl.gz
