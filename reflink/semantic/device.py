@@ -132,15 +132,19 @@ class DeviceRows:
     def _check(self, capacity: int, held: int = 0) -> None:
         """Raises DeviceTooSmall when ``capacity`` rows, ``held`` of them there already, and a search do not fit."""
         free = free_bytes(self.device)
-        # Two masks: a change makes the second. Two of the maxima: those compared and those chosen.
-        rows = (capacity - held) * (self._dim * 2 + 2)
-        work = SCORES * 2 + GATHERED + capacity // GROUP * QUERIES * 2 * 2
+        rows, work = needed_bytes(capacity, self._dim, held)
         if free is not None and rows + work > free:
             raise DeviceTooSmall(
                 f"{self.device} has {free / 2**30:.2f} GiB free: {capacity:,} rows of {self._dim} dimensions need "
                 f"{rows / 2**30:.2f} GiB{' more' if held else ''}, and a search {work / 2**30:.2f} GiB; use a larger device, "
                 "share the works among several, or search from host memory (stream)"
             )
+
+
+def needed_bytes(capacity: int, dim: int, held: int = 0) -> tuple[int, int]:
+    """Bytes on the device of ``capacity`` rows, ``held`` of them there already, and of a search of them all."""
+    # Two masks: a change makes the second. Two of the maxima: those compared and those chosen.
+    return (capacity - held) * (dim * 2 + 2), SCORES * 2 + GATHERED + capacity // GROUP * QUERIES * 2 * 2
 
 
 def free_bytes(device: torch.device) -> int | None:
