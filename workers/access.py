@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
+from workers import checking
 from workers.clients import refused
 from workers.settings import KafkaSettings
 from workers.stage import Stage
@@ -50,6 +51,15 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "publish": ("papers",),
     "withdraw": ("papers",),
     "dead-letters": ("dead-letters",),
+    "snapshot": (),
+    "check": checking.WRITES,
+}
+
+#: What the tools read.
+_READ: Final[Mapping[str, tuple[str, ...]]] = {
+    "dead-letters": ("dead-letters",),
+    "snapshot": ("catalog",),
+    "check": checking.READS,
 }
 
 
@@ -75,12 +85,13 @@ def worker_grants(stage: type[Stage[Any, Any]], prefix: str) -> list[Grant]:
 
 def tool_grants(tool: str, prefix: str, inputs: Iterable[str] = ()) -> list[Grant]:
     """What a tool of TOOLS needs. ``inputs``: all workers' input topics, which ``dead-letters replay`` may write."""
-    grants = _topics(prefix, TOOLS[tool], "WRITE")
+    grants = _topics(prefix, TOOLS[tool], "WRITE") + _topics(prefix, _READ.get(tool, ()), "READ")
+    if tool in ("snapshot", "check"):  # as workers, they look first whether the topics are as they must be
+        grants += _topics(prefix, {*TOOLS[tool], *_READ[tool]}, "DESCRIBE_CONFIGS")
     if tool == "topics":
         for operation in ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS"):
             grants += _topics(prefix, TOPICS, operation)
     if tool == "dead-letters":
-        grants += _topics(prefix, ("dead-letters",), "READ")
         grants += _topics(prefix, inputs, "WRITE")
         # It looks up how many partitions each topic has.
         seen = {*inputs, "dead-letters"}

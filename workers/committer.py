@@ -193,6 +193,7 @@ class Committer:
             each.offsets = offsets
             self._observe(each)
         metrics.TRANSACTIONS.labels("committed").inc()
+        metrics.LAST_COMMIT.set_to_current_time()
         metrics.STAGE_SECONDS.labels("commit").observe(time.monotonic() - started)
 
     def _dead_letters(self, finished: Finished) -> list[Message]:

@@ -24,6 +24,7 @@ from workers import metrics
 from workers.clients import REFUSALS, UNREADABLE, end_of, plain_consumer, refused, unreadable
 from workers.errors import DeadLetterFlood, DeviceFull, Stalled
 from workers.settings import CatalogSettings
+from workers.snapshots import show_next
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ _STEP: Final = 32
 #: Works applied at a time while nothing else is to do.
 _BULK: Final = 1024
 _QUEUED: Final = 8
+#: How often the snapshot of the next start is looked at.
+_LOOK_S: Final = 60.0
 #: After waiting so long for a version, it is asked whether there is such a one.
 _DOUBT_S: Final = 2.0
 
@@ -63,6 +66,8 @@ class CatalogFollower:
         self._queue: queue.Queue[_News | BaseException] = queue.Queue(maxsize=_QUEUED)
         self._rest: list[Work | str] = []
         self._offset_after_rest = catalog.offset
+        #: The topic's end, as last heard.
+        self._end = catalog.offset
         #: Works in a row whose vector has no direction.
         self._without_vector = 0
         self._stop = threading.Event()
@@ -73,7 +78,7 @@ class CatalogFollower:
         partition = TopicPartition(self.settings.topic("catalog"), 0)
         self._consumer = plain_consumer(self.settings)
         self._consumer.assign([partition])
-        end = int(self._consumer.end_offsets([partition])[partition])
+        end = self._end = int(self._consumer.end_offsets([partition])[partition])
         self._consumer.seek(partition, self.catalog.offset)
         threading.Thread(target=self._read, args=(partition,), name="catalog", daemon=True).start()
         return end
@@ -96,6 +101,7 @@ class CatalogFollower:
         if any_news:
             metrics.CATALOG_WORKS.set(len(self.catalog))
         metrics.CATALOG_OFFSET.set(self.catalog.offset)
+        metrics.CATALOG_LAG.set(max(0, self._end - self.catalog.offset))
         return any_news
 
     def wait_for(self, offset: int, deadline_s: float) -> None:
@@ -209,8 +215,11 @@ class CatalogFollower:
 
     def _read(self, partition: TopicPartition) -> None:
         assert self._consumer is not None
-        position = self.catalog.offset
+        position, look = self.catalog.offset, 0.0
         while not self._stop.is_set():
+            if time.monotonic() >= look:
+                look = time.monotonic() + _LOOK_S
+                show_next(self.settings.catalog_snapshot)
             try:
                 polled = self._consumer.poll(timeout_ms=200)
             except REFUSALS as error:
@@ -232,6 +241,8 @@ class CatalogFollower:
             now_at = records[-1].offset + 1 if records else position
             with suppress(KafkaError):  # also past transaction markers, where no record is
                 now_at = max(now_at, int(self._consumer.position(partition, timeout_ms=1000) or 0))
+                # Told with every fetch, an empty one too.
+                self._end = self._consumer.highwater(partition) or self._end
             if now_at != position:
                 position = now_at
                 self._queue.put(_News(changes, position))

@@ -56,26 +56,28 @@ def own_papers(batch: Sequence[ReferenceEvent]) -> set[str]:
     return {event.citing for event in batch if event.citing in event.reference.ids.keys()}  # noqa: SIM118
 
 
-def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:
-    """The encoder of works and that of references: one and the same where both compute alike. Raises ModelNotFound."""
-    # torch takes seconds to import, and only this worker needs it.
+def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
+    """The settings' model, computing so. Raises ModelNotFound."""
+    # torch takes seconds to import, and only the linker and the maker of snapshots need it.
     from reflink.semantic import Encoder
 
-    def load(precision: Arithmetic) -> Encoder:
-        return Encoder(
-            settings.model,
-            device=settings.device,
-            precision=precision,
-            token_budget=settings.token_budget,
-            separator=settings.separator,
-        )
+    return Encoder(
+        settings.model,
+        device=settings.device,
+        precision=precision,
+        token_budget=settings.token_budget,
+        separator=settings.separator,
+    )
 
-    works = load(settings.precision)
+
+def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:
+    """The encoder of works and that of references: one and the same where both compute alike. Raises ModelNotFound."""
+    works = load_encoder(settings, settings.precision)
     from reflink.semantic.precision import choose_query_precision  # not before it was told that torch is absent
 
     wanted = settings.query_precision
     chosen = choose_query_precision(works.device, works.precision) if wanted == "auto" else wanted
-    return works, works if chosen == works.precision else load(chosen)
+    return works, works if chosen == works.precision else load_encoder(settings, chosen)
 
 
 @contextmanager
@@ -129,6 +131,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         from workers import placing
 
         self._search_device = placing.chosen_device(settings, self.encoder.device)
+        metrics.MODEL_INFO.clear()
+        metrics.MODEL_INFO.labels(of_works.name, of_works.precision).set(1)
         empty = Catalog.empty(
             dim=of_works.dim,
             model=of_works.name,
@@ -202,7 +206,10 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         if self.encoder.device.startswith("cuda") or self._search_device is not None:
             import torch
 
-            metrics.GPU_MEMORY_BYTES.set(sum(map(torch.cuda.memory_allocated, range(torch.cuda.device_count()))))
+            devices = range(torch.cuda.device_count())
+            metrics.GPU_MEMORY_BYTES.set(sum(map(torch.cuda.memory_allocated, devices)))
+            total = sum(int(torch.cuda.get_device_properties(each).total_memory) for each in devices)
+            metrics.GPU_MEMORY_TOTAL_BYTES.set(total)
 
     def _make_room(self) -> bool:
         """The vectors to host memory, where that is allowed, as the device has no room for more."""

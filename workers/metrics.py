@@ -5,7 +5,10 @@ docs/metrics.md is generated from this module by ``reflink-worker metrics``.
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
+
+# One series more for each counter and histogram, with the time it was made; reflink_start_timestamp_seconds says it once.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _FINE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _LONG_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
@@ -26,7 +29,8 @@ BATCH_EXPECTED_SECONDS = Gauge("reflink_batch_expected_seconds", "Seconds that t
 STAGE_SECONDS = Histogram("reflink_stage_seconds", "Seconds spent in one step of one batch.", ["step"], buckets=_FINE_SECONDS)
 # Where handling's time goes: decode (events), text, tokens, model, search, verdict, encode (events).
 HANDLE_SECONDS = Counter("reflink_handle_seconds_total", "Seconds of handling committed batches, by what was done.", ["step"])
-# The promise to users: from the paper's arrival on its topic to the outcome's commit by this worker.
+# The promise to users, kept by the ledger alone: from the paper's arrival on its topic to the commit of its link. live is no
+# for what was a dead letter and is replayed. The alerts' objective needs a bound at 30 s (helm/reflink/rules/objective.yaml).
 END_TO_END_SECONDS = Histogram(
     "reflink_end_to_end_seconds",
     "Seconds from a paper's arrival to the commit of an event of it.",
@@ -47,6 +51,13 @@ LEDGER_DECISIONS = Counter("reflink_ledger_decisions_total", "What became of out
 LAG = Gauge("reflink_lag_records", "Records between the committed position and the last stable offset.", ["topic", "partition"])
 # The catalog as this worker sees it.
 CATALOG_OFFSET = Gauge("reflink_catalog_offset", "Version of the catalog: next offset of its topic.")
+# As the last fetch told the end: nobody is asked for it.
+CATALOG_LAG = Gauge("reflink_catalog_lag_records", "Records between this worker's catalog and the end of the catalog topic.")
+# Of the folder that the next start opens, looked at again every minute: an old one is refused (workers/snapshots.py).
+CATALOG_SNAPSHOT = Gauge(
+    "reflink_catalog_snapshot_timestamp_seconds",
+    "When the snapshot that the next start opens was made, in seconds since 1970; 0 without a usable one.",
+)
 # What this worker began with: its snapshot, the one before it as that was unusable, or the topic from its beginning.
 CATALOG_SOURCE = Gauge("reflink_catalog_source", "1 for what the catalog was opened from, 0 for the others.", ["source"])
 CATALOG_WORKS = Gauge("reflink_catalog_works", "Works in the catalog.")
@@ -58,10 +69,21 @@ CATALOG_WITHOUT_VECTOR = Counter(
 DEAD_LETTERS = Counter("reflink_dead_letters_total", "Records sent to the dead letters, by error.", ["reason"])
 REBALANCES = Counter("reflink_rebalances_total", "Times partitions were assigned, revoked or lost.", ["kind"])
 TRANSACTIONS = Counter("reflink_transactions_total", "Transactions, by how they ended.", ["end"])
+LAST_COMMIT = Gauge(
+    "reflink_last_commit_timestamp_seconds", "When a transaction was last committed, in seconds since 1970; 0 before the first."
+)
+# The ledger's store lies there, and every worker's journal; a full disk ends the ledger with exit code 10.
+STATE_FREE_BYTES = Gauge("reflink_state_free_bytes", "Bytes free for this worker where its state folder lies.")
+STATE_SIZE_BYTES = Gauge("reflink_state_size_bytes", "Bytes of the file system where the state folder lies.")
 # Memory of the accelerator; 0 without one.
 GPU_MEMORY_BYTES = Gauge("reflink_gpu_memory_bytes", "GPU memory held by this worker.")
+GPU_MEMORY_TOTAL_BYTES = Gauge("reflink_gpu_memory_total_bytes", "GPU memory that there is, of all devices this worker sees.")
 # Halved when memory runs out, on a GPU or not, and grown back later: a budget that stays low means that passes are too small.
 ENCODER_TOKEN_BUDGET = Gauge("reflink_encoder_token_budget", "Most tokens in one pass through the encoder, as it is now.")
 ENCODER_OUT_OF_MEMORY = Counter("reflink_encoder_out_of_memory_total", "Passes through the encoder that found no memory.")
 # 1 while the worker has joined its group and its catalog is warm.
 READY = Gauge("reflink_ready", "Whether the worker is ready.")
+# Who this is. The start time tells restarts, which a fast worker goes through between two scrapes.
+START_TIME = Gauge("reflink_start_timestamp_seconds", "When this worker began, in seconds since 1970.")
+BUILD_INFO = Gauge("reflink_build_info", "1, with the version of reflink.", ["version"])
+MODEL_INFO = Gauge("reflink_model_info", "1, with the encoder of works; only the linker has one.", ["model", "precision"])

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from workers import metrics
+from workers.announcing import announce
 from workers.batch import Batch, BatchPolicy
 from workers.clients import group_consumer, transactional_producer
 from workers.committer import Committer, Finished
@@ -80,6 +81,7 @@ class Runtime:
         """Returns after ``stop``. Raises WorkerError, or what a thread died of."""
         health = HealthServer(self.settings.http_host, self.settings.http_port, live=self._live, ready=self._ready)
         with Slot(self.settings.state_dir, self._slot), self.journal:
+            announce(self.stage, self.settings)
             health.start()
             self.health_port = health.port
             try:

@@ -110,7 +110,13 @@ class CatalogSettings(WorkerSettings):
 
     catalog_snapshot: Path | None = Field(
         None,
-        description="Folder of a catalog snapshot to start from. Unset: the catalog topic is read from its beginning.",
+        description="Folder of a catalog snapshot to start from, or `DIR/current`, the newest that `reflink-worker snapshot` "
+        "made. Unset: the catalog topic is read from its beginning.",
+    )
+    catalog_copy: Path | None = Field(
+        None,
+        description="Folder of this worker alone that the snapshot is copied to before it is opened. For snapshots on NFS, "
+        "where a file that is deleted is gone for its readers, too. Unset: it is mapped where it is.",
     )
     verify_snapshot: bool = Field(
         True, description="Read every byte of the snapshot at the start and compare checksums: 0.2 s for 500 MB in memory."

@@ -1,5 +1,7 @@
 """What a worker's catalog begins with: the snapshot, the one before it, or the topic from its beginning.
 
+The snapshot may be a link, `current` (reflink.catalog.generations): it is followed once, when the catalog is opened.
+
 A snapshot that a fault or time has made unusable is refused loudly and the next best is taken: the topic has everything,
 it only takes longer. What an operator chose wrongly ends the worker.
 """
@@ -7,11 +9,13 @@ it only takes longer. What an operator chose wrongly ends the worker.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from reflink.catalog import Catalog, snapshot
+from reflink.catalog import Catalog, generations
+from reflink.catalog.manifest import read as read_manifest
 from reflink.errors import SnapshotError, UnusableSnapshot
 from workers import metrics
 from workers.clients import end_of
@@ -20,24 +24,36 @@ from workers.topics import TOPICS, TopicAdmin
 
 log = logging.getLogger(__name__)
 
+#: A snapshot that is older may have missed tombstones: half the time that the topic keeps them.
+OLDEST: Final = timedelta(milliseconds=int(TOPICS["catalog"].config["delete.retention.ms"]) / 2)
+
 _FROM_TOPIC: Final = "the catalog topic is read from its beginning, which takes long: make a new snapshot"
 
 
 def open_catalog(settings: CatalogSettings, *, vectors: bool, trigrams: bool, empty: Catalog) -> Catalog:
     """The settings' snapshot; when that is unusable the one before it; when that is too, or there is none, ``empty``.
 
-    ``empty`` says what model and modes are wanted. Raises SnapshotError for what an operator must put right: no such folder,
-    a snapshot of another topic or cluster, or made by another model, mode, separator or precision.
+    ``empty`` says what model and modes are wanted. Where there is to be a ``current`` and none was made yet, it is ``empty``
+    too. Raises SnapshotError for what an operator must put right: no such folder, a snapshot of another topic or cluster, or
+    made by another model, mode, separator or precision.
     """
     folder = settings.catalog_snapshot
+    show_next(folder)
     if folder is None:
         return _started_from("topic", empty)
-    before = snapshot.previous(folder)
+    if generations.none_yet(folder):
+        log.warning("no catalog snapshot was made yet", extra={"folder": str(folder), "instead": _FROM_TOPIC})
+        return _started_from("topic", empty)
+    before = generations.previous(folder)
+    if folder.is_symlink():
+        folder = folder.resolve()  # another may be published meanwhile
     with TopicAdmin(settings) as admin:
         cluster, topic_id = admin.cluster_id(), admin.topic_ids(["catalog"])["catalog"]
     end = end_of(settings, "catalog")
 
     def opened(place: Path) -> Catalog:
+        if settings.catalog_copy is not None:
+            place = generations.copied(place, settings.catalog_copy)
         catalog = Catalog.open(place, vectors=vectors, trigrams=trigrams, verify=settings.verify_snapshot)
         check_origin(catalog, cluster, settings, place, topic_id=topic_id, end=end)
         if vectors:
@@ -83,6 +99,15 @@ def _started_from(source: str, catalog: Catalog) -> Catalog:
     return catalog
 
 
+def show_next(folder: Path | None) -> None:
+    """Shows the metrics when the snapshot in the folder was made: what the next start opens, not what this one did."""
+    created = 0.0
+    if folder is not None:
+        with suppress(SnapshotError, OSError, ValueError):
+            created = datetime.fromisoformat(read_manifest(folder).created).timestamp()
+    metrics.CATALOG_SNAPSHOT.set(created)
+
+
 def check_origin(
     catalog: Catalog,
     cluster: str,
@@ -112,8 +137,7 @@ def check_origin(
             f"{folder}: stands at offset {manifest.offset} of a {topic} that was deleted: the one of that name now was "
             f"created anew and ends at {end}; make a new snapshot"
         )
-    oldest = timedelta(milliseconds=int(TOPICS["catalog"].config["delete.retention.ms"]) / 2)
-    if (age := datetime.now(UTC) - datetime.fromisoformat(manifest.created)) > oldest:
+    if (age := datetime.now(UTC) - datetime.fromisoformat(manifest.created)) > OLDEST:
         raise UnusableSnapshot(
             f"{folder}: is {age.days} days old: tombstones since then may be gone from {topic}, so works that were withdrawn "
             "would stay; make a new snapshot"

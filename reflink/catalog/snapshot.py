@@ -21,7 +21,7 @@ import pydantic
 from reflink.catalog.manifest import FORMAT, MANIFEST, File, Manifest, of_files, read, verify
 from reflink.errors import SnapshotError
 
-__all__ = ["FORMAT", "MANIFEST", "File", "Manifest", "bind", "previous", "publish", "read", "refuse_foreign", "verify"]
+__all__ = ["FORMAT", "MANIFEST", "File", "Manifest", "bind", "flush", "previous", "publish", "read", "refuse_foreign", "verify"]
 
 _PREVIOUS: Final = ".previous"
 
@@ -65,9 +65,9 @@ def publish(folder: Path, manifest: Manifest, *, keep_previous: bool = True) -> 
             yield new
             (new / MANIFEST).write_bytes(manifest.model_copy(update={"files": of_files(new)}).to_bytes())
             for path in (*new.rglob("*"), new):
-                _fsync(path)
+                flush(path)
             _replace(new, folder, keep_previous=keep_previous)
-            _fsync(folder.parent)
+            flush(folder.parent)
         finally:
             for left in (new, _aside(new)):
                 shutil.rmtree(left, ignore_errors=True)
@@ -138,7 +138,8 @@ def _exchange(first: Path, second: Path) -> bool:
     return renameat2 is not None and renameat2(at_cwd, os.fsencode(first), at_cwd, os.fsencode(second), exchange) == 0
 
 
-def _fsync(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Brings a file, or what a folder holds under which names, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -146,20 +147,19 @@ def _fsync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def bind(folder: Path, *, cluster: str, topic: str, offset: int, topic_id: str | None = None) -> Manifest:
-    """Says of a snapshot built from a file that it is ``topic`` of ``cluster`` up to ``offset``, as of now.
+def bind(
+    folder: Path, *, cluster: str, topic: str, offset: int, topic_id: str | None = None, as_of: datetime | None = None
+) -> Manifest:
+    """Says of a snapshot that it is ``topic`` of ``cluster`` up to ``offset``, as of that time (default: now).
 
     Raises SnapshotError.
     """
-    found = {"cluster": cluster, "topic": topic, "topic_id": topic_id, "offset": offset, "created": _now()}
+    created = (as_of or datetime.now(UTC)).isoformat(timespec="seconds")
+    found = {"cluster": cluster, "topic": topic, "topic_id": topic_id, "offset": offset, "created": created}
     manifest = read(folder).model_copy(update=found)
     new = folder / f"{MANIFEST}.new"
     new.write_bytes(manifest.to_bytes())
-    _fsync(new)
+    flush(new)
     new.replace(folder / MANIFEST)
-    _fsync(folder)
+    flush(folder)
     return manifest

@@ -16,12 +16,16 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ACLFilter, ResourcePatternFilter
 from kafka.errors import TopicAuthorizationFailedError
 
+from reflink.entities import Work
+from schemas import CatalogEvent
 from tests.data import ROOT
 from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_settings
 from tests.secure import SecureBroker, environment, secure_broker
 from tests.workers.corpus import EXAMPLES
 from tests.workers.echo import Echo, Running, running, until
+from tests.workers.test_snapshotting import Words
 from workers.access import TOOLS, Grant, give, tool_grants, worker_grants
+from workers.checking import CheckFailed, check
 from workers.cli import main
 from workers.clients import plain_consumer, plain_producer
 from workers.errors import BrokerRefused
@@ -29,7 +33,8 @@ from workers.fallback import FallbackStage
 from workers.ledger import LedgerStage
 from workers.linker import LinkerStage
 from workers.parser import ParserStage
-from workers.settings import KafkaSettings
+from workers.settings import KafkaSettings, LinkerSettings
+from workers.snapshotting import make
 from workers.topics import TOPICS, TopicAdmin
 
 STAGES = {stage.name: stage for stage in (ParserStage, LinkerStage, FallbackStage, LedgerStage)}
@@ -253,6 +258,31 @@ def test_dead_letters_are_replayed_and_dropped_with_their_own_rights_only(
     assert main(["dead-letters", "replay", first, "--quiet"]) == 0, capsys.readouterr().err
     assert main(["dead-letters", "drop", second, "--quiet"]) == 0, capsys.readouterr().err
     assert len(read_all(admin, "references")) == 3
+
+
+def test_a_snapshot_is_made_with_its_own_rights_only(secure: SecureBroker, tmp_path: Path):
+    prefix = new_prefix()
+    admin = create_topics(secure.address("PLAINTEXT"), prefix, partitions=1)
+    work = Work(id="doi:10.1/a", title="A title")
+    send(admin, "catalog", [(b"doi:10.1/a", CatalogEvent(schema_version=1, work=work).to_json())])
+    settings = LinkerSettings(**secure.as_user("tools", topic_prefix=prefix))
+    with pytest.raises(BrokerRefused, match=f"no right to the topic {prefix}catalog"):
+        make(tmp_path, settings, Words(), lexical_mode="Raw", keep=2)
+    give(admin, [("User:tools", grant) for grant in tool_grants("snapshot", prefix)])
+    assert make(tmp_path, settings, Words(), lexical_mode="Raw", keep=2).works == 1
+
+
+def test_the_check_needs_its_own_rights_only(secure: SecureBroker, tmp_path: Path):
+    prefix = new_prefix()
+    admin = create_topics(secure.address("PLAINTEXT"), prefix, partitions=1)
+    settings = KafkaSettings(**secure.as_user("tools", topic_prefix=prefix))
+    with pytest.raises(BrokerRefused, match=f"no right to the topic {prefix}"):
+        check(settings, 30)
+    give(admin, [("User:tools", grant) for grant in tool_grants("check", prefix)])
+    with pytest.raises(CheckFailed, match=r"^parser: "):  # the first that is not there
+        check(settings, 5)
+    assert [record.value is None for record in read_all(admin, "papers")] == [False, True], "and it was withdrawn"
+    assert [record.value is None for record in read_all(admin, "catalog")] == [False, False, True]
 
 
 @pytest.mark.parametrize("user", STAGES)

@@ -28,6 +28,9 @@ COMMANDS = [
     "topics",
     "load",
     "publish",
+    "withdraw",
+    "snapshot",
+    "check",
     "dead-letters",
     "acls",
     "settings",
@@ -61,7 +64,9 @@ def test_help(command: str | None, capsys: Any):
         assert all(f"    {name}" in shown for name in COMMANDS)
 
 
-@pytest.mark.parametrize("arguments", [(), ("unknown",), ("load",), ("topics", "--partitions", "many"), ("publish",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("unknown",), ("load",), ("topics", "--partitions", "many"), ("publish",), ("snapshot",)]
+)
 def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], capsys: Any):
     assert exit_of(*arguments) == 2
     assert "usage:" in capsys.readouterr().err

@@ -145,6 +145,24 @@ def test_without_a_previous_one_the_topic_is_read(settings: CatalogSettings):
     assert started(settings) == ("topic", 0)
 
 
+def test_with_a_copy_nothing_of_the_snapshot_is_held(settings: CatalogSettings, tmp_path: Path):
+    copying = settings.model_copy(update={"catalog_copy": tmp_path / "copy"})
+    assert settings.catalog_snapshot is not None
+    catalog = open_catalog(copying, vectors=False, trigrams=True, empty=Catalog.empty())
+    mapped = Path("/proc/self/maps").read_text()
+    assert str(tmp_path / "copy") in mapped
+    assert str(settings.catalog_snapshot.resolve()) not in mapped
+    shutil.rmtree(settings.catalog_snapshot)
+    assert [catalog.get(work.id) for work in works(5)] == works(5)
+
+
+def test_when_the_snapshot_is_damaged_the_one_before_it_is_copied(settings: CatalogSettings, tmp_path: Path):
+    assert settings.catalog_snapshot is not None
+    (settings.catalog_snapshot / MANIFEST).write_text("{")
+    copying = settings.model_copy(update={"catalog_copy": tmp_path / "copy"})
+    assert started(copying) == ("previous", 3)
+
+
 def test_a_snapshot_that_a_killed_writer_took_away_is_not_missed(settings: CatalogSettings):
     assert settings.catalog_snapshot is not None
     shutil.rmtree(settings.catalog_snapshot)

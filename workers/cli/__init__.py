@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from reflink.errors import ReflinkError
-from workers.cli import access, dead_letters, demonstration, filling, pages, processes
+from workers.cli import access, checking, dead_letters, demonstration, filling, pages, processes, snapshotting
 from workers.cli.command import Run
 from workers.errors import WorkerError
 
@@ -17,12 +17,13 @@ Every setting is an environment variable REFLINK_… or a line of the TOML file 
 `reflink-worker settings` lists them. Workers log JSON lines to standard error and serve /metrics, /health/live
 and /health/ready. Exit codes: 0 drained, 1 failed, 2 bad settings or usage, 3 wrong topic, 4 slot taken, 5 fenced,
 6 flood of dead letters, 7 stalled, 8 refused by the broker, 9 no broker answers, 10 the ledger's disk refuses,
-11 no memory on the device.
+11 no memory on the device, 143 a tool ended by SIGTERM.
 
 first steps:
   reflink-worker topics --partitions 6
   reflink-worker load works.jsonl.gz
   reflink-worker parser & reflink-worker linker & reflink-worker fallback & reflink-worker ledger &
+  reflink-worker check
   reflink-worker publish papers/
 """
 
@@ -62,6 +63,6 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    for module in (processes, filling, dead_letters, access, pages, demonstration):
+    for module in (processes, filling, snapshotting, checking, dead_letters, access, pages, demonstration):
         module.add_to(command)
     return parser

@@ -1,0 +1,220 @@
+"""Snapshots side by side: which one counts, which one is before it, which ones go, and what a killed writer leaves."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from reflink.catalog import Catalog, Manifest, generations, snapshot
+from reflink.errors import SnapshotError, UnusableSnapshot
+from tests.killing import kills
+from tests.reflink.catalog.works_of import work
+
+BEGAN = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """In memory where the machine has that: every writer flushes."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        yield Path(folder) / "catalogs"
+
+
+def name(hour: int) -> str:
+    return generations.name_of(BEGAN + timedelta(hours=hour), 100 + hour)
+
+
+def write(place: Path, hour: int) -> Path:
+    """The least snapshot there can be, not yet published."""
+    with snapshot.publish(place / name(hour), Manifest(offset=100 + hour), keep_previous=False) as new:
+        (new / "works").write_text(f"of hour {hour}")
+    snapshot.bind(place / name(hour), cluster="c", topic="t", offset=100 + hour)
+    return place / name(hour)
+
+
+def make(place: Path, hour: int, keep: int = 3) -> None:
+    with generations.alone(place):
+        generations.publish(write(place, hour), keep)
+
+
+def names(place: Path) -> list[str]:
+    return [each.name for each in generations.all_in(place)]
+
+
+def test_a_snapshot_is_named_after_its_moment_and_offset():
+    assert name(1) == "20261122T103000Z-000000000101"
+    assert name(9) < name(10) < generations.name_of(BEGAN + timedelta(hours=10), 2_000_000_000_000)
+
+
+def test_current_is_a_relative_link_to_the_newest_and_n_are_kept(place: Path):
+    for hour in range(5):
+        make(place, hour)
+        assert (place / "current").readlink() == Path(name(hour))
+        assert names(place) == [name(each) for each in range(max(0, hour - 2), hour + 1)]
+    assert generations.current(place) == (place / name(4)).resolve()
+    moved = place.rename(place.with_name("mounted"))
+    assert snapshot.read(moved / "current").offset == 104
+
+
+def test_no_fewer_than_two_are_kept(place: Path):
+    for hour in range(3):
+        make(place, hour, keep=1)
+    assert names(place) == [name(1), name(2)]
+
+
+def test_the_previous_one_is_the_next_older_neighbour(place: Path):
+    for hour in range(3):
+        make(place, hour)
+    assert generations.previous(place / "current") == place / name(1)
+    assert generations.previous(place / name(1)) == place / name(0)
+    assert not generations.previous(place / name(0)).exists()
+    (place / "current").unlink()
+    assert generations.previous(place / "current") == place / name(2), "without a link, the newest"
+    assert generations.previous(place / "other") == snapshot.previous(place / "other")
+
+
+def test_a_link_that_an_operator_set_back_counts_and_what_is_newer_goes_with_the_next_one(place: Path):
+    for hour in range(3):
+        make(place, hour)
+    (place / "current").unlink()
+    (place / "current").symlink_to(name(0))
+    assert generations.current(place) == (place / name(0)).resolve()
+    make(place, 3)
+    assert names(place) == [name(0), name(3)]
+
+
+def test_none_yet_is_said_of_a_place_that_is_there_and_holds_nothing(place: Path):
+    link = place / "current"
+    assert not generations.none_yet(link), "the place is missing: mistyped, or not mounted"
+    place.mkdir()
+    assert generations.none_yet(link)
+    (place / "lost+found").mkdir()
+    assert generations.none_yet(link)
+    assert not generations.none_yet(place / "curent")
+    write(place, 0)
+    assert not generations.none_yet(link)
+
+
+def test_none_yet_is_not_said_of_a_dangling_link_or_beside_a_snapshot_of_another_name(place: Path):
+    place.mkdir()
+    (place / "current").symlink_to(name(0))
+    assert not generations.none_yet(place / "current")
+    (place / "current").unlink()
+    Catalog.empty(lexical_mode=None).save(place / "built")
+    assert not generations.none_yet(place / "current")
+
+
+def test_two_writers_at_once_are_one_too_many(place: Path):
+    with generations.alone(place), pytest.raises(SnapshotError, match="another process is making a snapshot"):
+        make(place, 0)
+    make(place, 0)
+
+
+def test_what_is_not_a_link_is_not_replaced(place: Path):
+    (place / "current").mkdir(parents=True)
+    with pytest.raises(SnapshotError, match="is no link to a snapshot: move it away"):
+        make(place, 0)
+
+
+def test_what_is_not_ours_stays(place: Path):
+    place.mkdir()
+    for other in ("lost+found", "20261122", ".snapshots", "thesis"):
+        (place / other).mkdir()
+    for hour in range(4):
+        make(place, hour, keep=2)
+    assert {each.name for each in place.iterdir()} - {name(2), name(3), "current", ".lock"} == {
+        "lost+found", "20261122", ".snapshots", "thesis",
+    }  # fmt: skip
+
+
+def test_a_reader_of_one_that_is_removed_keeps_it(place: Path):
+    catalog = Catalog.empty()
+    catalog.add([work(f"w{n}", "a title of some length", pmid=str(n + 1)) for n in range(50)])
+    first = place / name(0)
+    with generations.alone(place):
+        catalog.save(first)
+        generations.publish(first, 2)
+    reader = Catalog.open(place / "current")
+    for hour in range(1, 4):
+        make(place, hour, keep=2)
+    assert not first.exists()
+    assert [one.id for one in reader] == [one.id for one in catalog]
+    assert reader.trigrams is not None
+    assert "w7" in reader.trigrams
+
+
+def test_a_copy_outlives_what_it_was_made_of_and_is_made_once(place: Path, tmp_path: Path):
+    make(place, 0)
+    into = tmp_path / "mine"
+    copy = generations.copied(place / "current", into)
+    assert copy == into / name(0)
+    made = (copy / "works").stat()
+    assert generations.copied(place / "current", into) == copy
+    assert (copy / "works").stat().st_ino == made.st_ino
+    shutil.rmtree(place / name(0))
+    assert (copy / "works").read_text() == "of hour 0"
+
+
+def test_a_newer_one_takes_the_place_of_the_copy_and_of_what_a_kill_left(place: Path, tmp_path: Path):
+    into = tmp_path / "mine"
+    into.mkdir()
+    (into / f".{name(0)}.new").mkdir()
+    (into / "theirs").write_text("stays")
+    for hour in (0, 1):
+        make(place, hour)
+        generations.copied(place / "current", into)
+    assert sorted(each.name for each in into.iterdir()) == [name(1), "theirs"]
+    assert (into / name(1) / "works").read_text() == "of hour 1"
+
+
+def test_what_was_renewed_is_copied_anew(place: Path, tmp_path: Path):
+    make(place, 0)
+    generations.copied(place / "current", tmp_path)
+    snapshot.bind(place / name(0), cluster="c", topic="t", offset=100, as_of=BEGAN + timedelta(days=1))
+    assert snapshot.read(generations.copied(place / "current", tmp_path)) == snapshot.read(place / "current")
+
+
+def test_what_cannot_be_copied_says_so(place: Path, tmp_path: Path):
+    make(place, 0)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SnapshotError, match=r"current: cannot be copied to .*file: .*"):
+        generations.copied(place / "current", tmp_path / "file")
+    with pytest.raises(UnusableSnapshot, match="cannot be copied"):
+        generations.copied(place / "nothing", tmp_path)
+
+
+@pytest.mark.parametrize("there", [0, 1, 3])
+def test_a_writer_is_killed_at_every_change_and_current_is_always_whole(place: Path, there: int):
+    template = place.with_name("template")
+    for hour in range(there):
+        make(template, hour, keep=3)
+    template.mkdir(exist_ok=True)
+
+    def prepare() -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(template, place, symlinks=True)
+
+    seen: Counter[str] = Counter()
+    for kill in kills(prepare, lambda: make(place, 7, keep=3)):
+        published = generations.current(place)
+        if published is None:
+            assert not there, kill
+        else:
+            snapshot.verify(published)
+            seen[published.name] += 1
+            before = generations.previous(place / "current")
+            if before.exists():
+                snapshot.verify(before)
+        make(place, 8, keep=3)
+        assert generations.current(place) == (place / name(8)).resolve()
+        for each in generations.all_in(place):
+            snapshot.verify(each)
+        assert {each.name for each in place.iterdir()} == {*names(place), "current", ".lock"}, kill
+    assert seen[name(7)] > 0
+    assert not there or seen[name(there - 1)] > 10, "it was killed at every change, not at a few"
