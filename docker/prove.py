@@ -1,0 +1,235 @@
+"""Builds an image and lets it work: every worker in a container of its own, against a real Kafka, until a link comes out.
+
+    python docker/prove.py [--target cpu] [--build-arg NAME=VALUE]... [--secret id=…,src=…]... [--mirror ADDRESS]
+    python docker/prove.py --no-build --image NAME [--without-kernels]
+
+Needs root, podman and runc (Debian's packages), Java and Maven for Kafka, and the checkout's .venv. Without a base image here,
+and no registry to bring it from, --mirror is where debootstrap makes one from. Containers run as the compose file has them:
+read-only, user 10001, no capabilities, no new privileges. Exit code 0 when all went as it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from kafka import TopicPartition
+
+from workers.clients import plain_consumer
+from workers.local.broker import Broker
+from workers.local.ports import free_port
+from workers.settings import KafkaSettings, read
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+BASE: Final = "docker.io/library/debian:bookworm-slim"
+WORKERS: Final = ("parser", "linker", "fallback", "ledger")
+#: Chroot isolation for builds and plain cgroups for runs: they work inside other containers and virtual machines, too.
+PODMAN: Final = ("podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs")
+CONFINED: Final = (
+    "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "host",
+    "--ulimit", "nofile=8192:8192", "--ulimit", "nproc=8192:8192", "--tmpfs", "/tmp:mode=1777,size=256m",
+)  # fmt: skip
+#: As the Dockerfile has it; an image in OCI's format does not carry it.
+HEALTHCHECK: Final = ("/usr/bin/python3", "-I", "-S", "/opt/reflink/run/healthcheck.py")
+READY_S: Final = 600.0
+LINK_S: Final = 120.0
+#: Longer than the drain deadline of 25 s.
+STOP_S: Final = "30"
+
+
+class Failed(Exception):
+    """What did not go as it should."""
+
+
+def podman(*arguments: str, check: bool = True) -> str:
+    """What it prints. Raises Failed with the end of its complaint."""
+    done = subprocess.run([*PODMAN, *arguments], capture_output=True, text=True, check=False)
+    if check and done.returncode != 0:
+        raise Failed(f"podman {' '.join(arguments[:2])}: {(done.stderr or done.stdout).strip()[-600:]}")
+    return done.stdout.strip()
+
+
+def build(image: str, options: argparse.Namespace) -> float:
+    """Builds the target; returns seconds. Raises Failed."""
+    if options.mirror and subprocess.run([*PODMAN, "image", "exists", BASE], check=False).returncode != 0:
+        subprocess.run([str(ROOT / "docker/base.sh"), BASE, options.mirror], check=True)
+    began = time.monotonic()
+    command = [*PODMAN, "build", "--isolation", "chroot", "--pull=missing", "--format", "docker", "--tag", image]
+    command += ["--file", str(ROOT / "docker/Dockerfile"), "--target", options.target]
+    command += [word for each in options.build_arg for word in ("--build-arg", each)]
+    command += [word for each in options.secret for word in ("--secret", each)]
+    if subprocess.run([*command, str(ROOT)], check=False).returncode != 0:
+        raise Failed("the image was not built; what failed stands above")
+    return time.monotonic() - began
+
+
+@contextmanager
+def running(
+    image: str, folder: Path, address: str, prefix: str, variables: Sequence[str]
+) -> Iterator[dict[str, tuple[str, int]]]:
+    """All workers, with more ``variables``; gives the container's name and port of each. Removes them in the end."""
+    found: dict[str, tuple[str, int]] = {}
+    try:
+        for worker in WORKERS:
+            name, port, state = f"{prefix}{worker}", free_port(), folder / worker
+            state.mkdir()
+            state.chmod(0o777)  # a volume of an engine would belong to the image's user
+            settings = {"KAFKA_BOOTSTRAP_SERVERS": address, "TOPIC_PREFIX": prefix, "HTTP_PORT": str(port), "SLOT": "0"}
+            env = [word for key, value in settings.items() for word in ("--env", f"REFLINK_{key}={value}")]
+            env += [word for each in variables for word in ("--env", each)]
+            volume = ["--volume", f"{state}:/var/lib/reflink/state"]
+            found[worker] = name, port
+            podman("run", "--detach", "--name", name, *CONFINED, *env, *volume, image, worker)
+        yield found
+    finally:
+        for name, _ in found.values():
+            podman("rm", "--force", "--time", "0", name, check=False)
+
+
+def command(image: str, address: str, prefix: str, words: Sequence[str], *volumes: str) -> None:
+    """One of the other commands, to its end. Raises Failed."""
+    env = ["--env", f"REFLINK_KAFKA_BOOTSTRAP_SERVERS={address}", "--env", f"REFLINK_TOPIC_PREFIX={prefix}"]
+    mounts = [word for each in volumes for word in ("--volume", each)]
+    podman("run", "--rm", *CONFINED, *env, *mounts, image, *words)
+
+
+def wait_ready(places: dict[str, tuple[str, int]], began: float) -> dict[str, float]:
+    """Seconds from ``began`` until each answered that it is ready. Raises Failed."""
+    took: dict[str, float] = {}
+    while len(took) < len(places):
+        for worker, (name, port) in places.items():
+            if worker in took:
+                continue
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=10):
+                    took[worker] = round(time.monotonic() - began, 1)
+            except OSError:
+                if podman("inspect", "--format", "{{.State.Running}}", name) != "true":
+                    raise Failed(f"{worker} ended: {podman('logs', '--tail', '5', name, check=False)}") from None
+        if time.monotonic() - began > READY_S:
+            raise Failed(f"not ready after {READY_S:g} s: {sorted(set(places) - set(took))}")
+        time.sleep(0.1)
+    return took
+
+
+def links(kafka: KafkaSettings, wanted: int) -> list[dict[str, Any]]:
+    """So many committed records of the topic of links. Raises Failed."""
+    consumer = plain_consumer(kafka)
+    try:
+        name = kafka.topic("links")
+        parts = [TopicPartition(name, part) for part in sorted(consumer.partitions_for_topic(name) or ())]
+        consumer.assign(parts)
+        consumer.seek_to_beginning()
+        found: list[dict[str, Any]] = []
+        until = time.monotonic() + LINK_S
+        while len(found) < wanted and time.monotonic() < until:
+            for records in consumer.poll(timeout_ms=500).values():
+                found += [json.loads(record.value) for record in records if record.value]
+    finally:
+        consumer.close()
+    if len(found) < wanted:
+        raise Failed(f"{len(found)} links in {LINK_S:g} s, {wanted} were expected")
+    return found
+
+
+def inside(name: str, script: str) -> str:
+    """What a shell in the container says."""
+    return podman("exec", name, "sh", "-c", script, check=False)
+
+
+def confined(places: dict[str, tuple[str, int]]) -> None:
+    """Raises Failed when a container may do more than it should, or its health check fails."""
+    for worker, (name, _) in places.items():
+        who = inside(name, "id -u; id -g; (touch /opt/reflink/x || touch /etc/x) 2>/dev/null && echo written")
+        if who.split() != ["10001", "10001"]:
+            raise Failed(f"{worker}: user, group and what could be written: {who.split()}")
+        if "CapEff:\t0000000000000000" not in (status := inside(name, "cat /proc/1/status")) or "NoNewPrivs:\t1" not in status:
+            raise Failed(f"{worker} holds capabilities or may get privileges")
+        began = time.monotonic()
+        podman("exec", name, *HEALTHCHECK)
+        print(f"  {worker}: confined and healthy; the check took {time.monotonic() - began:.2f} s, podman's part included")
+
+
+def compiled_at_run(places: dict[str, tuple[str, int]]) -> list[str]:
+    """Kernels that the image does not have: files among the links."""
+    script = "test -d /tmp/kernels && find /tmp/kernels -type f -name '*.nbc' -printf '%f\\n'"
+    return sorted({line for name, _ in places.values() for line in inside(name, script).split()})
+
+
+def prove(image: str, options: argparse.Namespace) -> None:
+    """Runs all. Raises Failed."""
+    size = int(podman("image", "inspect", "--format", "{{.Size}}", image))
+    print(f"{image}: {size / 1e6:,.0f} MB unpacked")
+    examples = ROOT / "examples"
+    with tempfile.TemporaryDirectory() as scratch, Broker.start(port=free_port()) as broker:
+        Path(scratch).chmod(0o755)
+        prefix = "prove-"
+        kafka = read(KafkaSettings, kafka_bootstrap_servers=broker.address, topic_prefix=prefix)
+        command(image, broker.address, prefix, ["topics", "--partitions", "2", "--replication", "1"])
+        works = f"{examples}/works.jsonl:/works.jsonl:ro"
+        command(image, broker.address, prefix, ["load", "/works.jsonl"], works)
+        began = time.monotonic()
+        # Another folder of the cache is one that start.sh leaves alone.
+        variables = ["NUMBA_CACHE_DIR=/tmp/kernels"] if options.without_kernels else []
+        with running(image, Path(scratch), broker.address, prefix, variables) as places:
+            print("ready after, in seconds, all started at once:", wait_ready(places, began))
+            confined(places)
+            papers = f"{examples}/papers/1-first:/papers:ro"
+            command(image, broker.address, prefix, ["publish", "/papers"], papers)
+            found = links(kafka, options.links)
+            linked = [each["link"] for each in found if each["link"]["cited"]]
+            if not linked:
+                raise Failed(f"none of {len(found)} references is linked")
+            print(f"{len(found)} outcomes, {len(linked)} links; one: {linked[0]['reference']} is {linked[0]['cited']}")
+            new = compiled_at_run(places)
+            print("kernels compiled at run time:", ", ".join(new) or "none")
+            if new and not options.without_kernels:
+                raise Failed("the image lacks these kernels: docker/steps/kernels.py does not call them so")
+            for worker, (name, _) in places.items():
+                began = time.monotonic()
+                podman("stop", "--time", STOP_S, name)
+                code = podman("inspect", "--format", "{{.State.ExitCode}}", name)
+                print(f"  {worker}: SIGTERM, exit code {code} after {time.monotonic() - began:.1f} s")
+                if code != "0":
+                    raise Failed(f"{worker}: {podman('logs', '--tail', '3', name, check=False)}")
+
+
+def main() -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--no-build", action="store_true", help="the image is there")
+    parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--secret", action="append", default=[], help="pip: pip's settings; certificates: what they name")
+    parser.add_argument("--mirror", help="Debian mirror to make the base image from, where there is none")
+    parser.add_argument("--image", help="its name (default: reflink:proof, reflink:proof-gpu)")
+    parser.add_argument("--links", type=int, default=100, help="so many are awaited (default 100)")
+    parser.add_argument(
+        "--without-kernels", action="store_true", help="compile at the start, to see what the image's kernels save"
+    )
+    options = parser.parse_args()
+    image = options.image or ("reflink:proof" if options.target == "cpu" else "reflink:proof-gpu")
+    if "/" not in image:
+        image = f"localhost/{image}"
+    try:
+        if not options.no_build:
+            print(f"built in {build(image, options):.0f} s")
+        prove(image, options)
+    except Failed as failed:
+        print(f"docker/prove.py: {failed}", file=sys.stderr)
+        return 1
+    print("all as it should be")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,8 @@
+#!/bin/sh
+# The user that workers run as, and the folders that may be mounted: nothing else may be written to.
+set -eu
+groupadd --gid 10001 reflink
+useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin reflink
+mkdir -p /var/lib/reflink/state /var/lib/reflink/catalogs /var/lib/reflink/model
+chown -R 10001:10001 /var/lib/reflink
+rm -rf /build /var/log/lastlog /var/log/faillog

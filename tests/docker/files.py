@@ -1,0 +1,64 @@
+"""The Dockerfile, the compose file and the scripts, read once for all tests of the images."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.data import ROOT
+
+DOCKER = ROOT / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text()
+SCRIPTS = sorted(DOCKER.rglob("*.sh"))
+
+
+def instructions() -> list[tuple[str, str]]:
+    """(word, the rest) of each instruction, continued lines joined, comments left out."""
+    text = "\n".join(line for line in DOCKERFILE.splitlines() if not line.lstrip().startswith("#"))
+    joined = re.sub(r"\\\n\s*", "", text)
+    return [(line.split(maxsplit=1)[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line.strip()]
+
+
+def sources() -> list[str]:
+    """What COPY takes from the checkout."""
+    taken = []
+    for word, rest in instructions():
+        if word == "COPY" and not rest.startswith("--from"):
+            taken += rest.split()[:-1]
+    return taken
+
+
+def compose() -> dict[str, Any]:
+    """compose.yaml, its merge keys resolved."""
+    loaded: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text())
+    return loaded
+
+
+def environment_of(service: dict[str, Any]) -> dict[str, str]:
+    """A service's variables."""
+    return dict(service.get("environment", {}))
+
+
+def kept(path: str) -> bool:
+    """Whether .dockerignore lets a path of the checkout through: the last line that fits decides."""
+    decided = True
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        pattern, lets = (line[1:], True) if line.startswith("!") else (line, False)
+        if any(_fits(pattern, part) for part in _with_parents(path)):
+            decided = lets
+    return decided
+
+
+def _with_parents(path: str) -> list[str]:
+    parts = Path(path).parts
+    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def _fits(pattern: str, path: str) -> bool:
+    expression = re.escape(pattern).replace(r"\*\*/", "(.*/)?").replace(r"\*", "[^/]*")
+    return re.fullmatch(expression, path) is not None

