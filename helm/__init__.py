@@ -1,0 +1,1 @@
+"""The chart's own generators; what it installs is in helm/reflink."""

@@ -1,0 +1,77 @@
+"""A dashboard around its panels: rows, numbers, variables, and links to the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import dashboard as models
+
+from helm.dashboards.panels import SOURCE, Panel
+
+TAG: Final = "reflink"
+
+
+class Row(NamedTuple):
+    """A heading and the panels under it, which fill Grafana's 24 columns line by line."""
+
+    title: str
+    panels: Sequence[Panel]
+
+
+class Choice(NamedTuple):
+    """A variable whose values are a label's; all of them until one is chosen."""
+
+    name: str
+    metric: str
+
+
+def board(name: str, title: str, description: str, rows: Sequence[Row], choices: Sequence[Choice] = ()) -> str:
+    """The JSON of one dashboard: the same input gives the same text."""
+    made = (
+        dashboard.Dashboard(title)
+        .uid(f"reflink-{name}")
+        .description(description)
+        .tags([TAG])
+        .timezone("browser")
+        .time("now-1h", "now")
+        .refresh("30s")
+        .editable()
+        .tooltip(models.DashboardCursorSync.CROSSHAIR)
+        .link(_others())
+        .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+    )
+    for choice in choices:
+        made.with_variable(_variable(choice))
+    number = 0
+    for row in rows:
+        number += 1
+        made.with_row(dashboard.Row(row.title).id(number))
+        for panel in row.panels:
+            number += 1
+            made.with_panel(panel.id(number))
+    return json.dumps(made.build(), cls=JSONEncoder, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _others() -> dashboard.DashboardLink:
+    found = dashboard.DashboardLink("reflink").type(models.DashboardLinkType.DASHBOARDS).tags([TAG])
+    return found.as_dropdown(True).include_vars(True).keep_time(True)
+
+
+def _variable(choice: Choice) -> dashboard.QueryVariable:
+    return (
+        dashboard.QueryVariable(choice.name)
+        .label(choice.name)
+        .datasource(SOURCE)
+        .query(f"label_values({choice.metric}, {choice.name})")
+        .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(models.VariableSort.ALPHABETICAL_ASC)
+        .multi(True)
+        .include_all(True)
+        # A series without the label is one of "all", too.
+        .all_value(".*")
+        .current(models.VariableOption(selected=True, text=["All"], value=["$__all"]))
+    )

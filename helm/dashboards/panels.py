@@ -1,0 +1,172 @@
+"""Panels: what the kinds look like, in one place. Every panel has a unit, a description and queries with legends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from grafana_foundation_sdk.builders import bargauge, common, dashboard, heatmap, prometheus, stat, statetimeline, timeseries
+from grafana_foundation_sdk.models import common as shapes
+from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models.heatmap import HeatmapColorMode
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+#: Chosen by the one who looks: the file knows no data source of anybody's.
+SOURCE: Final = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
+#: Grafana's own grid.
+COLUMNS: Final = 24
+#: Of a row of figures, and of a row of curves.
+SMALL, TALL = 4, 8
+#: Any of the builders here; they share their methods and no type.
+Panel = Any
+
+GREEN, YELLOW, RED, BLUE = "green", "yellow", "red", "blue"
+#: From which value on a colour holds; the first has none below it.
+Steps = Sequence[tuple[float | None, str]]
+
+
+class Query(NamedTuple):
+    """An expression, and what its series are called: text with ``{{label}}`` in it."""
+
+    expression: str
+    legend: str = ""
+
+
+def figure(
+    title: str,
+    description: str,
+    unit: str,
+    query: Query,
+    steps: Steps,
+    *,
+    span: int = 3,
+    decimals: int = 1,
+    nothing: str = "no data",
+) -> Panel:
+    """One number, coloured by its value, over a faint curve; ``nothing`` is what reads when nothing is found."""
+    return (
+        _common(stat.Panel(), title, description, unit, [query], span, SMALL)
+        .decimals(decimals)
+        .no_value(nothing)
+        .thresholds(_thresholds(steps))
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
+        .graph_mode(shapes.BigValueGraphMode.AREA)
+        .color_mode(shapes.BigValueColorMode.VALUE)
+        .text_mode(shapes.BigValueTextMode.VALUE)
+    )
+
+
+def curves(
+    title: str,
+    description: str,
+    unit: str,
+    queries: Sequence[Query],
+    *,
+    span: int = 8,
+    stacked: Literal["", "normal", "percent"] = "",
+    limit: float | None = None,
+    most: float | None = None,
+) -> Panel:
+    """Lines over time, or areas stacked on one another. ``limit`` is drawn as a dashed line, ``most`` ends the axis."""
+    panel = (
+        _common(timeseries.Panel(), title, description, unit, queries, span, TALL)
+        .min(0)
+        .line_width(1 if stacked else 2)
+        .fill_opacity(60 if stacked else 5)
+        .show_points(shapes.VisibilityMode.NEVER)
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
+        .legend(_legend())
+        .tooltip(common.VizTooltipOptions().mode(shapes.TooltipDisplayMode.MULTI).sort(shapes.SortOrder.DESCENDING))
+    )
+    if stacked:
+        panel.stacking(common.StackingConfig().mode(shapes.StackingMode(stacked)).group("A"))
+    if limit is not None:
+        panel.thresholds(_thresholds([(None, "transparent"), (limit, RED)]))
+        panel.thresholds_style(common.GraphThresholdsStyleConfig().mode(shapes.GraphThresholdsStyleMode.DASHED))
+    if most is not None:
+        panel.max(most)
+    return panel
+
+
+def bars(title: str, description: str, unit: str, query: Query, *, span: int = 8, most: float | None = None) -> Panel:
+    """A bar for each series, as it is now."""
+    panel = (
+        _common(bargauge.Panel(), title, description, unit, [query], span, TALL, instant=True)
+        .min(0)
+        .thresholds(_thresholds([(None, BLUE)]))
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
+        .display_mode(shapes.BarGaugeDisplayMode.BASIC)
+        .orientation(shapes.VizOrientation.HORIZONTAL)
+        .show_unfilled(True)
+    )
+    return panel if most is None else panel.max(most)
+
+
+def spread(title: str, description: str, unit: str, expression: str, *, span: int = 8, decimals: int = 2) -> Panel:
+    """A histogram over time: a column is a moment, a row is a bucket, colour is how much fell into it."""
+    return (
+        _common(heatmap.Panel(), title, description, unit, [Query(expression, "{{le}}")], span, TALL, heat=True)
+        .calculate(False)
+        .cell_gap(1)
+        .color(heatmap.HeatmapColorOptions().mode(HeatmapColorMode.SCHEME).scheme("Blues").steps(64).reverse(False))
+        .y_axis(heatmap.YAxisConfig().unit(unit).decimals(decimals).axis_placement(shapes.AxisPlacement.LEFT))
+        .cell_values(heatmap.CellValues().unit("short"))
+        .hide_legend()
+        .show_y_histogram()
+    )
+
+
+def states(title: str, description: str, query: Query, names: Mapping[int, tuple[str, str]], *, span: int = 8) -> Panel:
+    """A band for each series: what it was when. ``names`` gives every value its word and its colour."""
+    words: list[models.ValueMapping] = [
+        models.ValueMap(
+            {
+                str(value): models.ValueMappingResult(text=text, color=colour, index=index)
+                for index, (value, (text, colour)) in enumerate(names.items())
+            }
+        )
+    ]
+    return (
+        _common(statetimeline.Panel(), title, description, "bool", [query], span, TALL)
+        .mappings(words)
+        .thresholds(_thresholds([(None, RED), (1, GREEN)]))
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .show_value(shapes.VisibilityMode.NEVER)
+        .row_height(0.8)
+        .fill_opacity(70)
+        .line_width(0)
+        .merge_values(True)
+        .legend(_legend())
+    )
+
+
+def _common(
+    panel: Panel,
+    title: str,
+    description: str,
+    unit: str,
+    queries: Sequence[Query],
+    span: int,
+    height: int,
+    *,
+    instant: bool = False,
+    heat: bool = False,
+) -> Panel:
+    panel.title(title).description(description).unit(unit).span(span).height(height).datasource(SOURCE)
+    for index, query in enumerate(queries):
+        target = prometheus.Dataquery().datasource(SOURCE).expr(query.expression).ref_id(chr(ord("A") + index))
+        target.legend_format(query.legend or title)
+        target.format(PromQueryFormat.HEATMAP if heat else PromQueryFormat.TIME_SERIES)
+        panel.with_target(target.instant() if instant else target.range())
+    return panel
+
+
+def _thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
+    found = [models.Threshold(value=value, color=colour) for value, colour in steps]
+    return dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(found)
+
+
+def _legend() -> common.VizLegendOptions:
+    shown = common.VizLegendOptions().display_mode(shapes.LegendDisplayMode.LIST)
+    return shown.placement(shapes.LegendPlacement.BOTTOM).show_legend(True)

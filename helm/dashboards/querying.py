@@ -1,0 +1,60 @@
+"""Asking a Prometheus over its HTTP interface, with Grafana's variables put into the expressions first."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from typing import Any, Final
+
+_TIMEOUT_S: Final = 30.0
+
+
+class QueryFailed(Exception):
+    """Prometheus did not answer, or refused the expression; the message has both."""
+
+
+class Queries:
+    """The queries of one server. ``url`` as in ``http://localhost:9090``."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+
+    def instant(self, expression: str, at: float | None = None) -> list[dict[str, Any]]:
+        """The vector at a time (seconds since 1970; None: now): ``metric`` (labels) and ``value``. Raises QueryFailed."""
+        found: list[dict[str, Any]] = self._get("query", query=expression, **({} if at is None else {"time": str(at)}))[
+            "result"
+        ]
+        return found
+
+    def over(self, expression: str, start: float, end: float, step: float) -> list[dict[str, Any]]:
+        """The series between two times, a value every ``step`` seconds: ``metric`` and ``values``. Raises QueryFailed."""
+        times = {"start": str(start), "end": str(end), "step": str(step)}
+        found: list[dict[str, Any]] = self._get("query_range", query=expression, **times)["result"]
+        return found
+
+    def metadata(self) -> dict[str, list[dict[str, str]]]:
+        """Type and help of every metric that was scraped, by the name in the exposition. Raises QueryFailed."""
+        found: dict[str, list[dict[str, str]]] = self._get("metadata")
+        return found
+
+    def _get(self, what: str, **parameters: str) -> Any:
+        address = f"{self.url}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
+        try:
+            with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as response:
+                answer = json.load(response)
+        except urllib.error.HTTPError as error:
+            said = error.read().decode(errors="replace")[:500]
+            raise QueryFailed(f"{parameters.get('query', what)}: {said or error.reason}") from None
+        except (OSError, ValueError) as error:
+            raise QueryFailed(f"{self.url} does not answer: {error}") from None
+        return answer["data"]
+
+
+def filled(expression: str, variables: Mapping[str, str]) -> str:
+    """The expression as Grafana would send it: ``$name`` and ``${name}`` replaced, longer names first."""
+    for name in sorted(variables, key=len, reverse=True):
+        expression = expression.replace(f"${{{name}}}", variables[name]).replace(f"${name}", variables[name])
+    return expression

@@ -1,0 +1,215 @@
+{{/*
+A worker as it is meant: `workerDefaults` with the entry under `workers` laid over it, as YAML. Takes root and name.
+Every template that speaks of workers begins with this, so that adding one is an entry in the values.
+*/}}
+{{- define "reflink.worker" -}}
+{{- $worker := mergeOverwrite (deepCopy .root.Values.workerDefaults) (deepCopy (index .root.Values.workers .name)) -}}
+{{- $_ := set $worker "name" .name -}}
+{{- $_ := set $worker "command" ($worker.command | default .name) -}}
+{{- if not (hasKey (include "reflink.inputs" .root | fromYaml) $worker.command) -}}
+{{- fail (printf "workers.%s.command is %s: it must be parser, linker, fallback or ledger" .name $worker.command) -}}
+{{- end -}}
+{{- range list "REFLINK_MIN_PROBABILITY" "REFLINK_LINK_PRECISION" "REFLINK_ABSENT" -}}
+{{- if hasKey $worker.settings . -}}
+{{- fail (printf "workers.%s.settings.%s: linker and fallback must have the same: set it under settings" $.name .) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $worker "fullname" (printf "%s-%s" (include "reflink.fullname" .root) .name) -}}
+{{- $_ := set $worker "scaled" (and .root.Values.autoscaling.enabled $worker.autoscaling.enabled) -}}
+{{- $_ := set $worker "maxReplicas" (int ($worker.autoscaling.maxReplicas | default .root.Values.topics.partitions)) -}}
+{{- $_ := set $worker "follows" (and (ne $worker.command "parser") (ne .root.Values.catalog.source "topic")) -}}
+{{- toYaml $worker -}}
+{{- end -}}
+
+{{/* The topic that each worker's group consumes, without prefix. Held to workers/*.py by tests/helm. */}}
+{{- define "reflink.inputs" -}}
+parser: papers
+linker: references
+fallback: fallback
+ledger: outcomes
+{{- end -}}
+
+{{/* A worker's settings, those of all laid under its own, as a map of texts. Takes root and worker. */}}
+{{- define "reflink.worker.settings" -}}
+{{ include "reflink.kafka.settings" (dict "root" .root "kafka" .worker.kafka) }}
+REFLINK_STATE_DIR: /var/lib/reflink/state
+REFLINK_HTTP_HOST: 0.0.0.0
+REFLINK_HTTP_PORT: "9464"
+{{- $settings := mergeOverwrite (deepCopy .root.Values.settings) (deepCopy (.worker.settings | default dict)) -}}
+{{- if and .worker.gpu.count (eq .worker.command "linker") (not (hasKey $settings "REFLINK_DEVICE")) -}}
+{{- $_ := set $settings "REFLINK_DEVICE" "cuda" -}}
+{{- end }}
+{{- if .worker.follows }}
+REFLINK_CATALOG_SNAPSHOT: /var/lib/reflink/catalogs/current
+{{- if and (eq .root.Values.catalog.source "volume") .root.Values.catalog.volume.copy }}
+REFLINK_CATALOG_COPY: /var/lib/reflink/catalog-copy
+{{- end }}
+{{- end }}
+{{- range $name, $value := $settings }}
+{{ $name }}: {{ include "reflink.text" $value | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Seconds between SIGTERM and SIGKILL: the drain deadline, rounded up, and the margin. Takes root and worker. */}}
+{{- define "reflink.grace" -}}
+{{- $settings := mergeOverwrite (deepCopy .root.Values.settings) (deepCopy (.worker.settings | default dict)) -}}
+{{- $drain := 25 -}}
+{{- if hasKey $settings "REFLINK_DRAIN_DEADLINE_S" -}}{{- $drain = index $settings "REFLINK_DRAIN_DEADLINE_S" -}}{{- end -}}
+{{- add (ceil (float64 $drain)) .worker.terminationMarginSeconds -}}
+{{- end -}}
+
+{{/* The worker's Deployment or StatefulSet. Takes root and worker. */}}
+{{- define "reflink.workload" -}}
+{{- $root := .root -}}
+{{- $worker := .worker -}}
+{{- $stateful := eq $worker.kind "StatefulSet" -}}
+{{- $scope := dict "root" $root "component" $worker.command "workload" $worker.name "worker" $worker "kafka" $worker.kafka -}}
+{{- $_ := include "reflink.kafka.check" (dict "root" $root "kafka" $worker.kafka "where" "kafka") -}}
+apiVersion: apps/v1
+kind: {{ $worker.kind }}
+metadata:
+  name: {{ $worker.fullname }}
+  labels: {{- include "reflink.labels" $scope | nindent 4 }}
+spec:
+  {{- if not $worker.scaled }}
+  replicas: {{ $worker.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 5
+  minReadySeconds: {{ $worker.minReadySeconds }}
+  selector:
+    matchLabels: {{- include "reflink.selector" $scope | nindent 6 }}
+  {{- if $stateful }}
+  serviceName: {{ $worker.fullname }}
+  # Slots do not wait for each other: Kafka shares the partitions out among those that are there.
+  podManagementPolicy: Parallel
+  updateStrategy:
+    type: RollingUpdate
+  persistentVolumeClaimRetentionPolicy:
+    whenDeleted: {{ $worker.state.whenDeleted }}
+    whenScaled: {{ $worker.state.whenScaled }}
+  {{- else }}
+  # A rollout is stuck only when a pod has had its whole startup time, and more.
+  progressDeadlineSeconds: {{ max 600 (add $worker.startupSeconds 300) }}
+  strategy:
+    type: {{ $worker.strategy.type }}
+    {{- if eq $worker.strategy.type "RollingUpdate" }}
+    rollingUpdate:
+      maxSurge: {{ $worker.strategy.maxSurge }}
+      maxUnavailable: {{ $worker.strategy.maxUnavailable }}
+    {{- end }}
+  {{- end }}
+  template:
+    metadata:
+      labels: {{- include "reflink.podLabels" $scope | nindent 8 }}
+        {{- with $worker.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
+      annotations:
+        checksum/settings: {{ include "reflink.worker.settings" $scope | sha256sum }}
+        {{- with $worker.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
+    spec: {{- include "reflink.pod" $scope | nindent 6 }}
+      terminationGracePeriodSeconds: {{ include "reflink.grace" $scope }}
+      {{- with include "reflink.placing" $worker }}{{ . | nindent 6 }}{{ end }}
+      {{- with $worker.topologySpread }}
+      topologySpreadConstraints:
+        {{- range . }}
+        - topologyKey: {{ .topologyKey }}
+          maxSkew: {{ .maxSkew | default 1 }}
+          whenUnsatisfiable: {{ .whenUnsatisfiable | default "ScheduleAnyway" }}
+          labelSelector:
+            matchLabels: {{- include "reflink.selector" $scope | nindent 14 }}
+        {{- end }}
+      {{- end }}
+      {{- if $worker.follows }}
+      {{- with include "reflink.catalog.init" $scope | trim }}
+      initContainers: {{- . | nindent 8 }}
+      {{- end }}
+      {{- end }}
+      containers:
+        - name: {{ $worker.command }}
+          image: {{ include "reflink.image" (dict "root" $root "image" $worker.image "gpu" $worker.gpu.count) }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: [{{ $worker.command }}]
+          {{- include "reflink.container" . | nindent 10 }}
+          envFrom:
+            - configMapRef:
+                name: {{ $worker.fullname }}
+          env:
+            # The transactional id: one process at a time, a StatefulSet's kept over restarts.
+            - name: REFLINK_SLOT
+              valueFrom:
+                fieldRef:
+                  fieldPath: metadata.name
+            {{- with include "reflink.kafka.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
+            {{- /* Else it would compute with as many threads as its node has cores. The linker's search takes the encoder's number. */}}
+            {{- $names := list "OMP_NUM_THREADS" }}
+            {{- $settings := include "reflink.worker.settings" $scope | fromYaml }}
+            {{- if and (eq $worker.command "fallback") (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
+            {{- $names = append $names "REFLINK_SEARCH_THREADS" }}
+            {{- end }}
+            {{- with include "reflink.threads" (dict "threads" $worker.threads "resources" $worker.resources "names" $names) | trim }}{{ . | nindent 12 }}{{ end }}
+            {{- with $worker.extraEnv }}{{ toYaml . | nindent 12 }}{{ end }}
+          ports:
+            - name: metrics
+              containerPort: 9464
+          # Model and catalog are loaded before the worker joins its group, which makes it ready.
+          startupProbe:
+            httpGet: {path: /health/ready, port: metrics}
+            periodSeconds: 5
+            timeoutSeconds: 3
+            failureThreshold: {{ ceil (divf $worker.startupSeconds 5) }}
+          livenessProbe:
+            httpGet: {path: /health/live, port: metrics}
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 3
+          readinessProbe:
+            httpGet: {path: /health/ready, port: metrics}
+            periodSeconds: 5
+            timeoutSeconds: 3
+            failureThreshold: 3
+          resources: {{- include "reflink.resources" $worker | nindent 12 }}
+          volumeMounts:
+            - name: state
+              mountPath: /var/lib/reflink/state
+            - name: scratch
+              mountPath: /tmp
+            {{- if $worker.follows }}
+            - name: catalogs
+              mountPath: /var/lib/reflink/catalogs
+              readOnly: true
+            {{- if and (eq $root.Values.catalog.source "volume") $root.Values.catalog.volume.copy }}
+            - name: catalog-copy
+              mountPath: /var/lib/reflink/catalog-copy
+            {{- end }}
+            {{- end }}
+            {{- with include "reflink.kafka.mounts" $scope | trim }}{{ . | nindent 12 }}{{ end }}
+            {{- with $worker.extraVolumeMounts }}{{ toYaml . | nindent 12 }}{{ end }}
+      volumes:
+        - name: scratch
+          emptyDir:
+            sizeLimit: {{ $worker.scratchSize }}
+        {{- if not $stateful }}
+        # Outlives the container, so that a record that kills the process is found out.
+        - name: state
+          emptyDir:
+            sizeLimit: {{ $worker.state.size }}
+        {{- end }}
+        {{- if $worker.follows }}
+        {{- include "reflink.catalog.volumes" $scope | trim | nindent 8 }}
+        {{- end }}
+        {{- with include "reflink.kafka.volumes" $scope | trim }}{{ . | nindent 8 }}{{ end }}
+        {{- with $worker.extraVolumes }}{{ toYaml . | nindent 8 }}{{ end }}
+  {{- if $stateful }}
+  volumeClaimTemplates:
+    - metadata:
+        name: state
+        labels: {{- include "reflink.selector" $scope | nindent 10 }}
+      spec:
+        accessModes: [ReadWriteOnce]
+        {{- with $worker.state.storageClassName }}
+        storageClassName: {{ . }}
+        {{- end }}
+        resources:
+          requests:
+            storage: {{ $worker.state.size }}
+  {{- end }}
+{{- end -}}

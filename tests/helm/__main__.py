@@ -1,0 +1,119 @@
+"""The pictures of docs/dashboards.md: real workers under a load of some minutes, watched by a real Prometheus.
+
+    python -m tests.helm --papers .cache/jats --works works.jsonl.gz [--pace 12] --out docs
+
+Papers come at a pace, then four times as fast for a while, then at the pace again. The catalog has the works that these papers
+cite, and one of two hundred of the others. Needs the extra bench (matplotlib).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from helm.dashboards.pictures import main as draw
+from reflink.catalog.reading import read_works
+from reflink.entities import Work
+from reflink.jats import parse
+from tests.data import ROOT
+from tests.helm.expressions import RULES
+from tests.helm.observed import Observed, observed
+from workers.local import catalogs
+from workers.local.broker import Broker
+from workers.local.papers import Published, publish_wave, waves
+from workers.local.ports import free_port
+from workers.sending import Sender
+from workers.settings import FallbackSettings, LinkerSettings
+
+#: Minutes, and how many times the pace.
+PHASES = ((2.0, 1.0), (1.0, 4.0), (2.0, 1.0))
+#: What the pictures show beyond the load: the last links come out.
+AFTER_S = 15.0
+#: One of so many works that no paper cites is in the catalog too.
+OTHERS = 200
+EXAMPLES = ROOT / "examples" / "papers"
+EVERY_S = 2
+
+
+def due(pace: float) -> Iterator[float]:
+    """Seconds after the beginning at which each paper is sent."""
+    begun = 0.0
+    for minutes, times in PHASES:
+        count = int(minutes * pace * times)
+        yield from (begun + minutes * 60 * number / count for number in range(count))
+        begun += minutes * 60
+
+
+def chosen(papers: Path, count: int, to: Path) -> list[Path]:
+    """So many papers out of a folder, from all over it, as links in a folder of their own."""
+    found = sorted(each for each in papers.iterdir() if each.is_file())
+    kept = found[:: max(1, len(found) // count)][:count]
+    to.mkdir()
+    for each in kept:
+        (to / each.name).symlink_to(each.resolve())
+    return kept
+
+
+def catalog_of(papers: Sequence[Path], works: Path, to: Path) -> Path:
+    """A file of the works that the papers cite by an identifier, and of some others."""
+    references = (reference for path in papers for reference in parse(path.read_bytes()).references)
+    cited = set(itertools.chain.from_iterable(reference.ids.keys() for reference in references))
+    known = set(Work.model_fields)
+    with to.open("wb") as file:
+        for number, work in enumerate(each for each in read_works(works) if isinstance(each, Work)):
+            if number % OTHERS == 0 or not cited.isdisjoint(work.ids.keys()):
+                # A catalog keeps no more than it knows, and is bound to a topic of the same works only.
+                file.write(Work(**work.model_dump(include=known)).to_json() + b"\n")
+    return to
+
+
+def send(running: Observed, papers: Path, pace: float) -> None:
+    """Keeps to the pace whatever the workers do. Raises WorkerDied."""
+    pointers, published = Path(running.pipeline.settings["pointer_root"]), Published()
+    with Sender(running.kafka) as sender:
+        # Among the examples are files that are no papers: a few dead letters, all at once with the last real paper.
+        examples = (publish_wave(wave, sender, published, pointer_root=pointers) for wave in waves(EXAMPLES))
+        real = publish_wave(papers, sender, published, pointer_root=pointers)
+        started = time.monotonic()
+        for at in due(pace):
+            running.pipeline.check()
+            time.sleep(max(0.0, started + at - time.monotonic()))
+            next(real, None)
+            sender.flush()
+        for _ in itertools.chain(*examples):
+            sender.flush()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.helm", description=__doc__.partition("\n")[0])
+    parser.add_argument("--papers", type=Path, required=True, help="a folder of JATS files")
+    parser.add_argument("--works", type=Path, required=True, help="works to choose the catalog from")
+    parser.add_argument("--pace", type=float, default=12.0, help="papers a minute in quiet times")
+    parser.add_argument("--out", type=Path, required=True, help="where the pictures go")
+    parser.add_argument("--hold", type=float, default=0.0, metavar="MINUTES", help="how long Prometheus stays afterwards")
+    given = parser.parse_args(argv)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        papers = chosen(given.papers, len(list(due(given.pace))), folder / "papers")
+        works = catalog_of(papers, given.works, folder / "works.jsonl")
+        snapshot = catalogs.build(works, folder, LinkerSettings(), FallbackSettings(), print)
+        broker = stack.enter_context(Broker.start(port=free_port()))
+        watched = observed(broker.address, folder, works, snapshot=snapshot, every_s=EVERY_S, rules=RULES)
+        running = stack.enter_context(watched)
+        print(f"Prometheus: {running.prometheus.url}", flush=True)
+        send(running, folder / "papers", given.pace)
+        time.sleep(AFTER_S)
+        minutes = sum(each for each, _ in PHASES) + AFTER_S / 60
+        done = draw(["--prometheus", running.prometheus.url, "--minutes", f"{minutes:g}", "--out", str(given.out)])
+        time.sleep(given.hold * 60)
+    return done
+
+
+if __name__ == "__main__":
+    sys.exit(main())

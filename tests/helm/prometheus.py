@@ -1,0 +1,114 @@
+"""A real Prometheus on this machine: scrapes worker processes as the chart's PodMonitor would, and is asked over HTTP.
+
+with Prometheus.start(folder, targets_of(pipeline)) as prometheus:
+    prometheus.queries.instant('up{job="reflink"}')
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from helm.dashboards.querying import Queries, QueryFailed
+from tests.programs import program
+from workers.local.pipeline import Pipeline
+from workers.local.ports import free_port
+
+_START_S: Final = 30.0
+_STOP_S: Final = 20.0
+_POLL_S: Final = 0.05
+
+
+class PrometheusDied(Exception):
+    """It ended, or does not answer; the message has the end of its log."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One endpoint with the target labels that it gets in production."""
+
+    address: str
+    worker: str
+    pod: str
+
+
+def targets_of(pipeline: Pipeline) -> list[Target]:
+    """Every process of a pipeline; its pod's name is its slot's."""
+    return [Target(f"127.0.0.1:{each.port}", each.worker, f"{each.worker}-{each.slot}") for each in pipeline.processes]
+
+
+class Prometheus:
+    """A server with its data in a folder of its own, which goes when it stops. A context manager."""
+
+    def __init__(self, folder: Path, port: int, process: subprocess.Popen[bytes], config: Path) -> None:
+        self.folder, self.url, self.config = folder, f"http://127.0.0.1:{port}", config
+        self.queries = Queries(self.url)
+        self._process = process
+
+    @classmethod
+    def start(cls, folder: Path, targets: Iterable[Target], *, every_s: int = 1, rules: Iterable[Path] = ()) -> Prometheus:
+        """Returns when it answers. ``rules`` are rule files, evaluated as often as is scraped. Raises PrometheusDied."""
+        folder.mkdir(parents=True, exist_ok=True)
+        port, config = free_port(), folder / "prometheus.yml"
+        _write(config, configuration(targets, every_s, rules))
+        command = [program("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
+        command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True)
+        server = cls(folder, port, process, config)
+        try:
+            server._wait_ready()
+        except BaseException:
+            server.stop()
+            raise
+        return server
+
+    def stop(self) -> None:
+        """Ends it and deletes its data."""
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+
+    def _wait_ready(self) -> None:
+        deadline = time.monotonic() + _START_S
+        while True:
+            try:
+                self.queries.instant("vector(1)")
+                return
+            except QueryFailed as error:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    last = (self.folder / "log").read_text(errors="replace")[-2000:]
+                    raise PrometheusDied(f"prometheus does not answer: {error}; its log: {last}") from None
+                time.sleep(_POLL_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def configuration(targets: Iterable[Target], every_s: int, rules: Iterable[Path]) -> dict[str, Any]:
+    """What prometheus.yml says; the labels are those that rules and dashboards may use."""
+    static = [{"targets": [each.address], "labels": {"worker": each.worker, "pod": each.pod}} for each in targets]
+    return {
+        "global": {"scrape_interval": f"{every_s}s", "evaluation_interval": f"{every_s}s"},
+        "rule_files": [str(path.resolve()) for path in rules],
+        "scrape_configs": [{"job_name": "reflink", "static_configs": static}],
+    }
+
+
+def _write(path: Path, config: dict[str, Any]) -> None:
+    # JSON is YAML.
+    path.write_text(json.dumps(config, indent=1))

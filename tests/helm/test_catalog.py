@@ -1,0 +1,110 @@
+"""How a catalog's snapshot reaches the workers that follow it, and what makes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helm.chart import INSTALLS, manifests, named, set_manifests
+from workers.settings import CatalogSettings, FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
+
+FOLLOWERS = [
+    name
+    for name, model in (
+        ("parser", ParserSettings),
+        ("linker", LinkerSettings),
+        ("fallback", FallbackSettings),
+        ("ledger", LedgerSettings),
+    )
+    if issubclass(model, CatalogSettings)
+]
+
+
+def spec(found, name):
+    workloads = [each for each in found if each["kind"] in ("Deployment", "StatefulSet")]
+    return named(workloads, f"main-reflink-{name}")["spec"]["template"]["spec"]
+
+
+def settings_of(found, name):
+    return named([each for each in found if each["kind"] == "ConfigMap"], f"main-reflink-{name}")["data"]
+
+
+@pytest.mark.parametrize("install", INSTALLS)
+def test_followers_are_told_where_it_is_and_can_only_read_it(install):
+    workloads = manifests(install, "Deployment", "StatefulSet")
+    with_snapshots = install not in ("plain",)
+    for each in workloads:
+        labels = each["spec"]["template"]["metadata"]["labels"]
+        data = named(manifests(install, "ConfigMap"), each["metadata"]["name"])["data"]
+        mounts = {one["mountPath"]: one for one in each["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]}
+        if with_snapshots and labels["app.kubernetes.io/component"] in FOLLOWERS:
+            assert data["REFLINK_CATALOG_SNAPSHOT"] == "/var/lib/reflink/catalogs/current"
+            assert mounts["/var/lib/reflink/catalogs"]["readOnly"] is True
+        else:
+            assert "REFLINK_CATALOG_SNAPSHOT" not in data
+            assert "/var/lib/reflink/catalogs" not in mounts
+
+
+def test_the_jobs_volume_is_the_workers():
+    found = set_manifests(presets=("small-node",))
+    job = named(found, "main-reflink-snapshot")["spec"]
+    pod = job["jobTemplate"]["spec"]["template"]["spec"]
+    assert job["concurrencyPolicy"] == "Forbid"
+    assert pod["containers"][0]["args"] == ["snapshot", "--out", "/var/lib/reflink/catalogs", "--keep", "2"]
+    volume = {"name": "catalogs", "persistentVolumeClaim": {"claimName": "main-reflink-catalogs"}}
+    assert volume in pod["volumes"]
+    mount = next(each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "catalogs")
+    assert not mount.get("readOnly")
+    for name in FOLLOWERS:
+        assert volume in spec(found, name)["volumes"]
+
+
+def test_a_copy_is_made_on_the_nodes_disk():
+    found = manifests("gpu-pool")
+    for name in FOLLOWERS:
+        one = spec(found, name)
+        volumes = {each["name"]: each for each in one["volumes"]}
+        mounts = {each["name"]: each for each in one["containers"][0]["volumeMounts"]}
+        assert "emptyDir" in volumes["catalog-copy"]
+        assert mounts["catalog-copy"]["mountPath"] == settings_of(found, name)["REFLINK_CATALOG_COPY"]
+        assert volumes["catalogs"]["persistentVolumeClaim"]["claimName"] == "main-reflink-catalogs"
+        assert mounts["catalogs"]["readOnly"] is True
+    assert "REFLINK_CATALOG_COPY" not in settings_of(found, "parser")
+    assert "REFLINK_CATALOG_COPY" not in settings_of(manifests("small-node"), "linker")
+
+
+def test_an_image_of_the_operators_brings_one():
+    one = spec(manifests("brought-catalog"), "linker")
+    (init,) = one["initContainers"]
+    assert (init["image"], init["command"]) == ("fetcher:1", ["fetch", "snapshot"])
+    assert {"name": "catalogs", "mountPath": "/var/lib/reflink/catalogs"} in init["volumeMounts"]
+    assert not manifests("brought-catalog", "CronJob", "PersistentVolumeClaim")
+
+
+def test_snapshots_are_made_with_the_settings_of_their_readers():
+    found = set_manifests(
+        "catalog.source=volume",
+        "workers.linker.settings.REFLINK_MODEL=model",
+        "workers.linker.settings.REFLINK_DEVICE=cpu",
+        "workers.linker.settings.REFLINK_SEMANTIC_MODE=TV",
+        "workers.fallback.settings.REFLINK_LEXICAL_MODE=TVLY",
+        "workers.fallback.settings.REFLINK_SEARCH_THREADS=3",
+        "catalog.snapshots.settings.REFLINK_LOG_LEVEL=DEBUG",
+    )
+    pod = named(found, "main-reflink-snapshot")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    told = {each["name"]: each.get("value") for each in pod["containers"][0]["env"]}
+    assert told["REFLINK_MODEL"] == "model"
+    assert told["REFLINK_SEMANTIC_MODE"] == "TV"
+    assert told["REFLINK_LEXICAL_MODE"] == "TVLY"
+    assert told["REFLINK_LOG_LEVEL"] == "DEBUG"
+    assert not told.keys() & {"REFLINK_DEVICE", "REFLINK_SEARCH_THREADS"}
+
+
+def test_a_claim_that_is_there_is_used():
+    found = set_manifests("catalog.source=volume", "catalog.volume.existingClaim=mine")
+    assert not [each for each in found if each["kind"] == "PersistentVolumeClaim"]
+    assert {"name": "catalogs", "persistentVolumeClaim": {"claimName": "mine"}} in spec(found, "linker")["volumes"]
+
+
+def test_the_claim_outlives_the_release():
+    (claim,) = manifests("small-node", "PersistentVolumeClaim")
+    assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}

@@ -1,0 +1,119 @@
+"""The dashboards' JSON: it is what the Python makes, it names only metrics that there are, and no panel lacks its words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from prometheus_client import Counter, Histogram
+from prometheus_client.metrics import MetricWrapperBase
+
+from helm.dashboards.__main__ import DASHBOARDS, main
+from helm.dashboards.overview import OBJECTIVE_S
+from helm.dashboards.querying import filled
+from tests.helm.expressions import DASHBOARDS as FILES
+from tests.helm.expressions import Panel, labels, panels, panels_of, selectors, without_comparisons, without_offsets
+from workers import metrics
+
+#: Set by whoever scrapes.
+TARGET = {"job", "worker", "instance", "pod"}
+COLUMNS = 24
+
+
+def declared() -> dict[str, set[str]]:
+    """Labels of every series that workers serve, by its name; of ``up``, too."""
+    found: dict[str, set[str]] = {"up": set()}
+    for metric in vars(metrics).values():
+        if not isinstance(metric, MetricWrapperBase):
+            continue
+        own, name = set(metric._labelnames), metric._name
+        if isinstance(metric, Counter):
+            found[f"{name}_total"] = own
+        elif isinstance(metric, Histogram):
+            found |= {f"{name}_bucket": own | {"le"}, f"{name}_sum": own, f"{name}_count": own}
+        else:
+            found[name] = own
+    return found
+
+
+DECLARED = declared()
+
+
+def test_the_files_are_what_the_python_makes(tmp_path: Path):
+    assert main([str(tmp_path)]) == 0
+    made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert made == {path.name: path.read_text(encoding="utf-8") for path in FILES}, (
+        "regenerate with `python -m helm.dashboards helm/reflink/dashboards`"
+    )
+    assert set(made) == {f"{name}.json" for name in DASHBOARDS}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_panel_has_a_number_of_its_own_a_unit_and_words_that_help(path: Path):
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["uid"] == f"reflink-{path.stem}"
+    numbers = [panel["id"] for panel in document["panels"]]
+    assert len(numbers) == len(set(numbers))
+    assert all(numbers)
+    for panel in panels_of(path):
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        # What good looks like, and what to do otherwise: two sentences at least.
+        assert "Good: " in panel["description"], panel["title"]
+        assert panel["description"].count(".") >= 2, panel["title"]
+        assert all(target["legendFormat"] for target in panel["targets"]), panel["title"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_panels_fill_the_grid_and_none_lies_on_another(path: Path):
+    lines: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]:
+        at = panel["gridPos"]
+        lines[at.get("y", 0)].append((at.get("x", 0), at["w"], at["h"]))
+    below = 0
+    for y, line in sorted(lines.items()):
+        assert y == below
+        assert len({height for _, _, height in line}) == 1
+        right = 0
+        for x, width, _ in sorted(line):
+            assert x == right
+            right += width
+        assert right == COLUMNS
+        below = y + line[0][2]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_data_source_of_anybody_s_is_named(path: Path):
+    text = path.read_text(encoding="utf-8")
+    assert set(re.findall(r'"uid": "([^"]*)"', text)) == {"${datasource}", f"reflink-{path.stem}"}
+    used = set(re.findall(r"\$\{?(\w+)", text)) - {"__all", "__rate_interval"}
+    assert used == {variable["name"] for variable in json.loads(text)["templating"]["list"]}
+
+
+@pytest.mark.parametrize("panel", panels(), ids=str)
+def test_an_expression_names_metrics_and_labels_that_there_are(panel: Panel):
+    found = selectors(panel.expression)
+    assert found
+    for name, matchers in found:
+        assert name in DECLARED, name
+        assert 'job="reflink"' in matchers
+        assert labels(f"{name}{matchers}") <= DECLARED[name] | TARGET
+    known = set().union(*(DECLARED[name] for name, _ in found)) | TARGET
+    assert labels(panel.expression) <= known
+    assert set(re.findall(r"{{(\w+)}}", panel.legend)) <= known
+
+
+def test_the_objective_is_a_bound_of_the_histogram():
+    assert OBJECTIVE_S in metrics.END_TO_END_SECONDS._upper_bounds
+
+
+def test_expressions_are_taken_apart():
+    expression = 'sum by (up, pod) (rate(reflink_a_total{job="reflink", x=~"$x"}[5m] offset 1d)) / up > bool 0.5 and a:b:c == 3'
+    assert selectors(expression) == [("reflink_a_total", '{job="reflink", x=~"$x"}'), ("up", ""), ("a:b:c", "")]
+    assert selectors("deriv((up > 0)[$__rate_interval:15s])") == [("up", "")]
+    assert labels(expression) == {"up", "pod", "job", "x"}
+    assert without_comparisons("(a > 0) / b <= 1e-3 unless c") == "(a) / b unless c"
+    assert without_offsets("a[1h] offset 1d + b") == "a[1h] + b"
+    assert filled("a[$__rate_interval] ${pod} $pod", {"pod": ".*", "__rate_interval": "1m"}) == "a[1m] .* .*"

@@ -1,0 +1,127 @@
+"""A real Prometheus scrapes real workers under the demo's load: every expression of every panel and rule has data there."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helm.dashboards.querying import QueryFailed, filled
+from tests.data import CACHE, ROOT
+from tests.helm.expressions import RULES, Panel, Rule, panels, rules, selectors, without_comparisons, without_offsets
+from tests.helm.observed import Observed, observed
+from workers.local import catalogs
+from workers.local.broker import Broker
+from workers.local.papers import Published, publish_wave, waves
+from workers.sending import Sender
+from workers.settings import FallbackSettings, LinkerSettings
+
+EXAMPLES = ROOT / "examples"
+#: What Grafana puts in for everything.
+VARIABLES = {"worker": ".*", "pod": ".*", "__rate_interval": "2m"}
+#: Scrapes and evaluations come every second.
+PATIENCE_S = 20.0
+#: Until the last of the demo's links; it takes a few seconds.
+DONE_S = 120.0
+
+#: Panels that are rightly empty here: their comparisons are taken off, and what is compared must be there.
+EMPTY_PANELS = {
+    "GPU memory in use": "no device: its memory is 0, and 0 of 0 is no share",
+    "Without a snapshot": "both readers have one",
+}
+#: Selectors, by metric and a part of the matchers, that find nothing in a run without faults: only the metric is looked for.
+ABSENT = {
+    ("reflink_dead_letters_total", "reason!~"): "errors that are defects of the workers",
+}
+
+
+@pytest.fixture(scope="module")
+def watched(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    folder, works = tmp_path_factory.mktemp("watched"), EXAMPLES / "works.jsonl"
+    snapshot = catalogs.build(works, CACHE, LinkerSettings(), FallbackSettings())
+    with observed(broker.address, folder, works, snapshot=snapshot, rules=RULES, idle_commit_s=0.2) as running:
+        # Twice: a counter that is new has no rate before it grows again.
+        for wave in waves(EXAMPLES / "papers") * 2:
+            publish(running, wave)
+        yield running
+
+
+def publish(running: Observed, wave: Path) -> None:
+    """Sends a wave and waits until its last outcome is committed."""
+    with Sender(running.kafka) as sender:
+        pointers = Path(running.pipeline.settings["pointer_root"])
+        assert all(publish_wave(wave, sender, Published(), pointer_root=pointers))
+    deadline = time.monotonic() + DONE_S
+    while running.waiting():
+        running.pipeline.check()
+        assert time.monotonic() < deadline, f"{running.waiting()} records still wait; logs: {running.pipeline.logs}"
+        time.sleep(0.1)
+
+
+def soon(ask: Callable[[], list[Any]]) -> list[Any]:
+    """The first answer that is not empty; an empty one when none came in time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := ask()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
+def numbers(running: Observed, expression: str) -> list[dict[str, Any]]:
+    """The series with a finite value now. Raises QueryFailed."""
+    return [each for each in running.prometheus.queries.instant(expression) if math.isfinite(float(each["value"][1]))]
+
+
+@pytest.mark.parametrize("panel", panels(), ids=str)
+def test_a_panel_shows_data(watched: Observed, panel: Panel):
+    # A day ago this Prometheus was not there.
+    expression = without_offsets(filled(panel.expression, VARIABLES))
+    if panel.title in EMPTY_PANELS:
+        assert not numbers(watched, expression), f"{panel.title} has data: take it off the list"
+        found = soon(lambda: watched.prometheus.queries.instant(without_comparisons(expression)))
+    else:
+        found = soon(lambda: numbers(watched, expression))
+    assert found, expression
+    for series in found:
+        assert set(re.findall(r"{{(\w+)}}", panel.legend)) <= set(series["metric"]), "a legend would have a hole"
+
+
+def test_a_link_rate_says_what_the_workers_did(watched: Observed):
+    """The whole way from a worker's counter to a panel, by one figure that is known from elsewhere."""
+    done = sum(each.metrics().sum("reflink_outcomes_total", reason="") for each in watched.pipeline.processes)
+    all_ = sum(each.metrics().sum("reflink_outcomes_total") for each in watched.pipeline.processes)
+    asked = 'sum(reflink_outcomes_total{job="reflink", reason=""}) / sum(reflink_outcomes_total{job="reflink"})'
+    found = soon(lambda: [each for each in numbers(watched, asked) if float(each["value"][1]) == pytest.approx(done / all_)])
+    assert found, f"{done} of {all_}; Prometheus has {numbers(watched, asked)}"
+
+
+@pytest.mark.parametrize("rule", rules(), ids=str)
+def test_what_a_rule_looks_at_is_there(watched: Observed, rule: Rule):
+    queries = watched.prometheus.queries
+    queries.instant(rule.expression)  # as it stands, it must at least be understood
+    names = queries.metadata()
+    for name, matchers in selectors(rule.expression):
+        selector = f"{name}{matchers}"
+        if any(name == metric and part in matchers for metric, part in ABSENT):
+            assert name in names, f"{name} is no metric of the workers"
+            assert not queries.instant(selector), f"{selector} has data: take it off the list"
+        else:
+            assert soon(lambda selector=selector: queries.instant(selector)), f"{rule.name} looks at nothing: {selector}"
+
+
+@pytest.mark.parametrize("rule", [each for each in rules() if not each.alert], ids=str)
+def test_a_recording_rule_records(watched: Observed, rule: Rule):
+    assert soon(lambda: watched.prometheus.queries.instant(rule.name)), rule.expression
+
+
+def test_a_wrong_expression_is_told(watched: Observed):
+    """Or else nothing above could fail."""
+    with pytest.raises(QueryFailed, match="parse error"):
+        watched.prometheus.queries.instant("sum(")
+    assert not numbers(watched, 'reflink_records_in_total{topic="none"}')
+    assert not numbers(watched, "reflink_nothing_total")
+    assert not numbers(watched, "0 * up / 0"), "a share of nothing is no data"

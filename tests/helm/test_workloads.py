@@ -1,0 +1,265 @@
+"""What each worker is given: a slot, probes, time to load and to drain, a disk, no more replicas than asked for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.helm.chart import INSTALLS, manifests, named, pods, set_manifests, workloads
+from workers import fallback, ledger, linker, parser, settings
+from workers.mistyped import unknown_names
+
+STAGES = {
+    "parser": parser.ParserStage,
+    "linker": linker.LinkerStage,
+    "fallback": fallback.FallbackStage,
+    "ledger": ledger.LedgerStage,
+}
+every_install = pytest.mark.parametrize("install", INSTALLS)
+
+
+def container(workload):
+    return workload["spec"]["template"]["spec"]["containers"][0]
+
+
+def component(workload):
+    return workload["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/component"]
+
+
+def environment(install, workload):
+    """Settings as the container has them; those out of secrets and fields are their source."""
+    source = container(workload)["envFrom"][0]["configMapRef"]["name"]
+    found = dict(named(manifests(install, "ConfigMap"), source)["data"])
+    return found | {each["name"]: each.get("value", each.get("valueFrom")) for each in container(workload)["env"]}
+
+
+@every_install
+def test_all_four_workers_are_there(install):
+    assert {component(each) for each in workloads(install)} == set(STAGES)
+    for each in workloads(install):
+        assert container(each)["args"] == [component(each)]
+        assert each["kind"] == ("StatefulSet" if component(each) == "ledger" else "Deployment")
+
+
+@every_install
+def test_selectors_match_their_pods_and_no_others(install):
+    for each in workloads(install):
+        wanted = each["spec"]["selector"]["matchLabels"].items()
+        matched = [name for name, pod in pods(install) if wanted <= pod["metadata"]["labels"].items()]
+        assert matched == [f"{each['kind']}/{each['metadata']['name']}"]
+        # An upgrade of the chart alone would else replace every pod.
+        assert "helm.sh/chart" not in each["spec"]["template"]["metadata"]["labels"]
+
+
+@every_install
+def test_the_slot_is_the_pods_name(install):
+    for each in workloads(install):
+        assert environment(install, each)["REFLINK_SLOT"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+
+
+@every_install
+def test_settings_are_known_and_whole(install):
+    for each in workloads(install):
+        found = environment(install, each)
+        assert unknown_names(found) == {}
+        assert found["REFLINK_STATE_DIR"] == "/var/lib/reflink/state"
+        texts = {name: value for name, value in found.items() if isinstance(value, str)}
+        model = getattr(settings, f"{component(each).title()}Settings")
+        # Secrets have no value here; any will do.
+        secret = {name: "x" for name, value in found.items() if name.startswith("REFLINK_KAFKA") and not isinstance(value, str)}
+        values = {name.removeprefix("REFLINK_").lower(): value for name, value in (texts | secret).items()}
+        settings.read(model, slot="x", **{name: value for name, value in values.items() if name in model.model_fields})
+
+
+@every_install
+def test_probes_ask_the_port_that_is_open(install):
+    for each in workloads(install):
+        one = container(each)
+        assert one["ports"] == [{"name": "metrics", "containerPort": int(environment(install, each)["REFLINK_HTTP_PORT"])}]
+        paths = {kind: one[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")}
+        assert {probe["port"] for probe in paths.values()} == {"metrics"}
+        # Live from the first moment on, so only readiness says that catalog and model are loaded.
+        assert paths["startup"]["path"] == paths["readiness"]["path"] == "/health/ready"
+        assert paths["liveness"]["path"] == "/health/live"
+
+
+def test_startup_has_as_long_as_is_said():
+    found = set_manifests("workers.linker.startupSeconds=1234", kinds=("Deployment",))
+    one = named(found, "main-reflink-linker")
+    probe = container(one)["startupProbe"]
+    assert 1234 <= probe["failureThreshold"] * probe["periodSeconds"] < 1234 + probe["periodSeconds"]
+    assert one["spec"]["progressDeadlineSeconds"] > 1234
+
+
+@every_install
+def test_the_drain_deadline_fits_into_the_grace_period(install):
+    for each in workloads(install):
+        drain = float(environment(install, each).get("REFLINK_DRAIN_DEADLINE_S", settings.WorkerSettings().drain_deadline_s))
+        assert each["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= drain + 10
+
+
+def test_a_longer_drain_has_a_longer_grace_period():
+    found = set_manifests(
+        "settings.REFLINK_DRAIN_DEADLINE_S=60", "workers.linker.settings.REFLINK_DRAIN_DEADLINE_S=90.5", kinds=("Deployment",)
+    )
+    grace = {component(each): each["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] for each in found}
+    assert grace == {"parser": 75, "fallback": 75, "linker": 106}
+
+
+@every_install
+def test_the_ledgers_store_has_a_claim_for_each_slot(install):
+    for each in workloads(install):
+        mounts = {mount["mountPath"]: mount["name"] for mount in container(each)["volumeMounts"]}
+        volume = mounts["/var/lib/reflink/state"]
+        claims = [claim["metadata"]["name"] for claim in each["spec"].get("volumeClaimTemplates", ())]
+        volumes = {one["name"]: one for one in each["spec"]["template"]["spec"]["volumes"]}
+        if each["kind"] == "StatefulSet":
+            assert claims == [volume]
+            assert volume not in volumes
+            service = named(manifests(install, "Service"), each["spec"]["serviceName"])
+            assert service["spec"]["selector"] == each["spec"]["selector"]["matchLabels"]
+            assert service["spec"]["clusterIP"] == "None"
+        else:
+            assert "emptyDir" in volumes[volume]
+
+
+@every_install
+def test_every_workload_has_a_budget_that_lets_a_node_be_drained(install):
+    budgets = {
+        frozenset(each["spec"]["selector"]["matchLabels"].items()): each for each in manifests(install, "PodDisruptionBudget")
+    }
+    for each in workloads(install):
+        assert budgets[frozenset(each["spec"]["selector"]["matchLabels"].items())]["spec"]["maxUnavailable"] >= 1
+
+
+@every_install
+def test_a_gpu_never_waits_for_the_pod_that_holds_it(install):
+    for each in workloads(install):
+        one = container(each)
+        if "nvidia.com/gpu" in one["resources"].get("limits", {}):
+            strategy = each["spec"]["strategy"]
+            assert strategy["type"] == "Recreate" or strategy["rollingUpdate"]["maxSurge"] == 0
+            assert one["image"].endswith("-gpu")
+            assert environment(install, each)["REFLINK_DEVICE"] == "cuda"
+        else:
+            assert not one["image"].endswith("-gpu")
+
+
+def test_threads_are_the_cpus_that_were_asked_for():
+    found = set_manifests(
+        "workers.linker.threads=8",
+        "workers.ledger.resources=null",
+        "workers.fallback.resources.requests.cpu=1500m",
+        "workers.linker-small.command=linker",
+        kinds=("Deployment", "StatefulSet"),
+    )
+    told = {
+        each["metadata"]["name"].removeprefix("main-reflink-"): {
+            one["name"]: one.get("value", one.get("valueFrom")) for one in container(each)["env"] if "THREADS" in one["name"]
+        }
+        for each in found
+    }
+    assert told == {
+        "parser": {"OMP_NUM_THREADS": "1"},
+        "linker": {"OMP_NUM_THREADS": "8"},
+        "linker-small": {},
+        "fallback": {"OMP_NUM_THREADS": "2", "REFLINK_SEARCH_THREADS": "2"},
+        "ledger": {},
+    }
+    found = set_manifests("workers.fallback.settings.REFLINK_SEARCH_THREADS=2", kinds=("Deployment",))
+    names = [one["name"] for one in container(named(found, "main-reflink-fallback"))["env"]]
+    assert "REFLINK_SEARCH_THREADS" not in names
+
+
+def test_what_an_operator_adds_reaches_the_pod():
+    one = named(manifests("everything", "Deployment"), "main-links-parser")["spec"]["template"]
+    pod, first = one["spec"], one["spec"]["containers"][0]
+    assert one["metadata"]["labels"]["team"] == "library"
+    assert one["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "true"
+    assert first["image"] == "registry.local/reflink:0.1.0-papers"
+    assert {"name": "MALLOC_ARENA_MAX", "value": "2"} in first["env"]
+    assert {"name": "papers", "mountPath": "/papers", "readOnly": True} in first["volumeMounts"]
+    assert {"name": "papers", "persistentVolumeClaim": {"claimName": "papers"}} in pod["volumes"]
+    assert (pod["nodeSelector"], pod["priorityClassName"], pod["runtimeClassName"]) == ({"pool": "cpu"}, "batch", "gvisor")
+    assert pod["tolerations"] == [{"key": "batch", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}]
+    assert "nodeAffinity" in pod["affinity"]
+    assert pod["imagePullSecrets"] == [{"name": "registry"}]
+    assert pod["serviceAccountName"] == "papers"
+    claim = named(manifests("everything", "StatefulSet"), "main-links-ledger")["spec"]
+    assert claim["volumeClaimTemplates"][0]["spec"]["storageClassName"] == "fast"
+    assert claim["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Delete", "whenScaled": "Retain"}
+
+
+def test_large_numbers_stay_numbers():
+    found = set_manifests("settings.REFLINK_QUEUE_BYTES=64000000", "settings.REFLINK_FOLLOW_SHARE=0.05", kinds=("ConfigMap",))
+    data = named(found, "main-reflink-parser")["data"]
+    assert (data["REFLINK_QUEUE_BYTES"], data["REFLINK_FOLLOW_SHARE"]) == ("64000000", "0.05")
+
+
+def test_a_changed_setting_replaces_the_pods_of_that_worker_only():
+    def sums(*values):
+        return {
+            component(each): each["spec"]["template"]["metadata"]["annotations"]["checksum/settings"]
+            for each in set_manifests(*values, kinds=("Deployment", "StatefulSet"))
+        }
+
+    before, after = sums(), sums("workers.parser.settings.REFLINK_MAX_DEPTH=100")
+    assert {name for name in before if before[name] != after[name]} == {"parser"}
+
+
+def test_the_inputs_that_scaling_asks_about_are_those_of_the_stages():
+    found = manifests("ledger-scaled", "ScaledObject")
+    topics = {each["metadata"]["name"].removeprefix("main-reflink-"): each for each in found}
+    assert set(topics) == set(STAGES)
+    for name, each in topics.items():
+        trigger = each["spec"]["triggers"][0]["metadata"]
+        assert trigger["topic"] == f"reflink.{STAGES[name].inputs[0]}"
+        assert trigger["consumerGroup"] == f"reflink.{STAGES[name].name}"
+
+
+@every_install
+def test_scaling_has_the_replicas_or_the_values_have(install):
+    scaled = {each["spec"]["scaleTargetRef"]["name"]: each["spec"] for each in manifests(install, "ScaledObject")}
+    for each in workloads(install):
+        assert ("replicas" in each["spec"]) == (each["metadata"]["name"] not in scaled)
+
+
+@every_install
+def test_scaling_never_goes_to_zero_or_beyond_the_partitions(install):
+    most = {}
+    jobs = manifests(install, "Job")
+    partitions = int(
+        re.search(r"--partitions (\d+)", " ".join(jobs[0]["spec"]["template"]["spec"]["containers"][0]["args"]))[1]
+    )
+    for each in manifests(install, "ScaledObject"):
+        spec, trigger = each["spec"], each["spec"]["triggers"][0]["metadata"]
+        assert 1 <= spec["minReplicaCount"] <= spec["maxReplicaCount"]
+        assert "idleReplicaCount" not in spec
+        most[trigger["consumerGroup"]] = most.get(trigger["consumerGroup"], 0) + spec["maxReplicaCount"]
+        assert int(trigger["lagThreshold"]) >= 1
+        assert trigger["allowIdleConsumers"] == trigger["scaleToZeroOnInvalidOffset"] == "false"
+        assert trigger["offsetResetPolicy"] == "earliest"
+        behavior = spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+        assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 0
+        assert behavior["scaleDown"]["stabilizationWindowSeconds"] >= 300
+        assert behavior["scaleDown"]["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": 120}]
+        assert spec["fallback"]["replicas"] >= spec["minReplicaCount"]
+    assert all(count <= partitions for count in most.values())
+
+
+def test_the_threshold_is_seconds_of_work():
+    found = set_manifests(
+        "autoscaling.enabled=true",
+        "autoscaling.targetLagSeconds=30",
+        "workers.parser.autoscaling.recordsPerSecond=0.001",
+        "workers.linker.autoscaling.recordsPerSecond=1234.5",
+        "workers.fallback.autoscaling.targetLagSeconds=2",
+        "workers.fallback.autoscaling.recordsPerSecond=75",
+        kinds=("ScaledObject",),
+    )
+    thresholds = {
+        each["metadata"]["name"].removeprefix("main-reflink-"): each["spec"]["triggers"][0]["metadata"]["lagThreshold"]
+        for each in found
+    }
+    assert thresholds == {"parser": "1", "linker": "37035", "fallback": "150"}
