@@ -10,7 +10,7 @@ JOBS ?= 2
 KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz chaos autoscaling evaluate verdict audit lint clean
+.PHONY: help demo test fuzz chaos autoscaling images evaluate verdict audit lint clean
 
 help: ## this list
 	@echo 'make demo                              papers in, links out, on a Kafka of its own'
@@ -20,6 +20,7 @@ help: ## this list
 	@echo 'make fuzz RUNS=1000000 SEED=1 JOBS=2  damaged papers into the parser, made from real ones and by coverage'
 	@echo 'make chaos KILLS=200 SEED=1            workers killed by phase, broker, network and disk hurt: nothing lost or doubled'
 	@echo 'make autoscaling                       the chart on a real control plane with KEDA: lag, replicas, links through a burst'
+	@echo 'make images ARGS=...                   builds the image and runs it against a real Kafka; needs root, podman and runc'
 	@echo 'make lint                              ruff, mypy --strict and the audit'
 	@echo 'make evaluate                          accuracy: everything reflink evaluate measures, with a report under .cache/report'
 	@echo '          also CATALOG=file REFERENCES=file REPORT=folder PROFILE=paper JSON=file OUTCOMES=file; takes hours once, to encode'
@@ -65,6 +66,9 @@ autoscaling: $(STAMP)
 	@.venv/bin/python -m workers.local
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[bench]'
 	@.venv/bin/python -m tests.autoscaling $(if $(JSON),--json '$(JSON)')
+
+images: $(STAMP)
+	@.venv/bin/python docker/prove.py $(ARGS)
 
 evaluate: CATALOG ?= ../shared/data/works.jsonl.gz
 evaluate: REFERENCES ?= ../shared/data/references_dev.jsonl.gz
