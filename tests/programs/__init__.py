@@ -18,10 +18,11 @@ GO: Final[dict[str, Command]] = {
     "helm": Command("helm.sh/helm/v3", "v3.19.0", "cmd/helm"),
     "kubeconform": Command("github.com/yannh/kubeconform", "v0.7.0", "cmd/kubeconform"),
     "kwok": Command("sigs.k8s.io/kwok", "v0.7.0", "cmd/kwok"),
-    # Its staging modules carry no version in its go.mod; published, they are v0 of the same minor and patch.
-    "kube-apiserver": Command("k8s.io/kubernetes", "v1.34.2", "cmd/kube-apiserver", staging="v0.34.2"),
-    "kube-controller-manager": Command("k8s.io/kubernetes", "v1.34.2", "cmd/kube-controller-manager", staging="v0.34.2"),
-    "kube-scheduler": Command("k8s.io/kubernetes", "v1.34.2", "cmd/kube-scheduler", staging="v0.34.2"),
+    **{
+        # Its staging modules carry no version in its go.mod; published, they are v0 of the same minor and patch.
+        name: Command("k8s.io/kubernetes", "v1.34.2", f"cmd/{name}", "v0.34.2", "k8s.io/component-base/version.gitVersion")
+        for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    },
     # Its go.mod replaces modules, which `go install` refuses: built from its own folder.
     "keda-operator": Command("github.com/kedacore/keda/v2", "v2.18.1", "cmd/operator", in_place=True),
     "keda-adapter": Command("github.com/kedacore/keda/v2", "v2.18.1", "cmd/adapter", in_place=True),

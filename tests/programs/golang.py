@@ -28,6 +28,8 @@ class Command:
     folder: str
     #: The version of modules that its go.mod requires as v0.0.0, since its own repository holds them.
     staging: str | None = None
+    #: The variable that holds the version it tells, which its own build sets.
+    stamp: str | None = None
     #: Whether it is built in a copy of its module's folder, for the replacements in its go.mod.
     in_place: bool = False
 
@@ -49,7 +51,8 @@ def built(name: str, command: Command) -> Path:
             _go(source, "build", "-o", str(target), f"./{command.folder}")
         elif command.staging is not None:
             _require(folder, command, command.staging)
-            _go(folder, "build", "-o", str(target), f"{command.module}/{command.folder}")
+            stamp = [] if command.stamp is None else ["-ldflags", f"-X {command.stamp}={command.version}"]
+            _go(folder, "build", *stamp, "-o", str(target), f"{command.module}/{command.folder}")
         else:
             _go(folder, "install", f"{command.module}/{command.folder}@{command.version}", GOBIN=str(folder))
             (folder / Path(command.folder).name).rename(target)

@@ -1,0 +1,1 @@
+"""The chart on a real control plane, scaled by KEDA on the lag of a real Kafka; worker processes stand for the pods."""
