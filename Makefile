@@ -65,7 +65,7 @@ chaos: $(STAMP)
 autoscaling: $(STAMP)
 	@.venv/bin/python -m workers.local
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[bench]'
-	@.venv/bin/python -m tests.autoscaling $(if $(JSON),--json '$(JSON)')
+	@.venv/bin/python -m tests.autoscaling $(if $(JSON),--json '$(JSON)') $(if $(PLOT),--plot '$(PLOT)')
 
 images: $(STAMP)
 	@.venv/bin/python docker/prove.py $(ARGS)

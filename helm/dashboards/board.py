@@ -23,10 +23,10 @@ class Row(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A variable whose values are a label's; all of them until one is chosen."""
+    """A variable whose values are a label's, of a series; all of them until one is chosen."""
 
     name: str
-    metric: str
+    series: str
 
 
 def board(name: str, title: str, description: str, rows: Sequence[Row], choices: Sequence[Choice] = ()) -> str:
@@ -44,7 +44,7 @@ def board(name: str, title: str, description: str, rows: Sequence[Row], choices:
         .link(_others())
         .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
     )
-    for choice in choices:
+    for choice in (Choice("namespace", "reflink_ready"), *choices):
         made.with_variable(_variable(choice))
     number = 0
     for row in rows:
@@ -66,7 +66,7 @@ def _variable(choice: Choice) -> dashboard.QueryVariable:
         dashboard.QueryVariable(choice.name)
         .label(choice.name)
         .datasource(SOURCE)
-        .query(f"label_values({choice.metric}, {choice.name})")
+        .query(f"label_values({choice.series}, {choice.name})")
         .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(models.VariableSort.ALPHABETICAL_ASC)
         .multi(True)

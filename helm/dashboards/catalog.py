@@ -18,7 +18,7 @@ _DAY_S: Final = 86_400
 
 def catalog() -> str:
     """Its JSON."""
-    choices = [Choice("pod", 'reflink_ready{worker=~"linker|fallback|ledger"}')]
+    choices = [Choice("pod", series("reflink_ready", 'worker=~"linker|fallback|ledger"'))]
     about = "The catalog as workers see it: works, offset, lag, snapshot, source."
     return board("catalog", "reflink / catalog", about, [Row("Now", _now()), Row("Over time", _history())], choices)
 

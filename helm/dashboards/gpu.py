@@ -19,7 +19,7 @@ _TOKENS: Final = "reflink_batch_tokens"
 def gpu() -> str:
     """Its JSON."""
     rows = [Row("Now", _now()), Row("Device", _device()), Row("Batches", _batches())]
-    choices = [Choice("pod", 'reflink_ready{worker="linker"}')]
+    choices = [Choice("pod", series("reflink_ready", 'worker="linker"'))]
     about = "The linkers' encoder: device memory, out of memory, tokens, and where its time goes. On a CPU, memory reads 0."
     return board("gpu", "reflink / GPU and batches", about, rows, choices)
 

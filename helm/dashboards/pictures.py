@@ -21,7 +21,7 @@ from helm.dashboards.querying import Queries, QueryFailed, filled
 _POINTS: Final = 100
 #: Grafana's own rule is four scrapes; this is enough for one of 2 s, and smooths what a batch makes jagged.
 _WINDOW: Final = "30s"
-_ALL: Final = {"worker": ".*", "pod": ".*", "__rate_interval": _WINDOW}
+_ALL: Final = {"namespace": ".*", "worker": ".*", "pod": ".*", "__rate_interval": _WINDOW}
 #: Asked at one moment only.
 _INSTANT: Final = "bargauge"
 

@@ -6,12 +6,13 @@ from typing import Final
 
 #: At least four scrapes of what is shown: Grafana's own choice.
 WINDOW: Final = "$__rate_interval"
-JOB: Final = 'job="reflink"'
+#: Of all installs that the Prometheus watches, those in the namespaces that were chosen.
+INSTALL: Final = 'job="reflink", namespace=~"$namespace"'
 
 
 def series(metric: str, *matchers: str) -> str:
     """A selector."""
-    labels = ", ".join((JOB, *matchers))
+    labels = ", ".join((INSTALL, *matchers))
     return f"{metric}{{{labels}}}"
 
 

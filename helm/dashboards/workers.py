@@ -23,7 +23,7 @@ def workers() -> str:
         Row("Inside handle: seconds by what was done, per second", [_handling(each) for each in _WORKERS]),
         Row("Kafka", _kafka()),
     ]
-    choices = [Choice("worker", "reflink_ready"), Choice("pod", 'reflink_ready{worker=~"$worker"}')]
+    choices = [Choice("worker", series("reflink_ready")), Choice("pod", series("reflink_ready", 'worker=~"$worker"'))]
     return board(
         "workers", "reflink / workers", "Each worker: throughput, batches, time by step, lag, disturbances.", rows, choices
     )

@@ -99,6 +99,41 @@ def test_snapshots_are_made_with_the_settings_of_their_readers():
     assert not told.keys() & {"REFLINK_DEVICE", "REFLINK_SEARCH_THREADS"}
 
 
+def test_snapshots_are_made_by_the_linkers_image_and_with_its_model():
+    found = set_manifests(
+        "workers.linker.settings.REFLINK_MODEL=/var/lib/reflink/model",
+        "workers.linker.image.repository=with-a-model",
+        "workers.linker.extraVolumes[0].name=model",
+        "workers.linker.extraVolumes[0].persistentVolumeClaim.claimName=model",
+        "workers.linker.extraVolumeMounts[0].name=model",
+        "workers.linker.extraVolumeMounts[0].mountPath=/var/lib/reflink/model",
+        presets=("small-node",),
+    )
+    for pod in (
+        spec(found, "linker"),
+        named(found, "main-reflink-snapshot")["spec"]["jobTemplate"]["spec"]["template"]["spec"],
+    ):
+        assert pod["containers"][0]["image"] == "with-a-model:0.1.0"
+        assert {"name": "model", "persistentVolumeClaim": {"claimName": "model"}} in pod["volumes"]
+        assert {"name": "model", "mountPath": "/var/lib/reflink/model"} in pod["containers"][0]["volumeMounts"]
+    assert not [each for each in spec(found, "fallback")["volumes"] if each["name"] == "model"]
+
+
+def test_of_two_pools_the_snapshot_is_made_as_by_the_one_that_computes_where_it_does():
+    found = set_manifests(
+        "image.digest=sha256:0000000000000000000000000000000000000000000000000000000000000000",
+        "workers.linker.image.digest=sha256:1111111111111111111111111111111111111111111111111111111111111111",
+        "workers.linker-cpu.command=linker",
+        "workers.linker-cpu.autoscaling.maxReplicas=4",
+        "settings.REFLINK_PRECISION=fp16",
+        presets=("gpu-pool",),
+    )
+    job = named(found, "main-reflink-snapshot")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert job["containers"][0]["image"] == spec(found, "linker")["containers"][0]["image"]
+    assert job["containers"][0]["image"].endswith("1" * 64)
+    assert spec(found, "linker-cpu")["containers"][0]["image"].endswith("0" * 64)
+
+
 def test_a_claim_that_is_there_is_used():
     found = set_manifests("catalog.source=volume", "catalog.volume.existingClaim=mine")
     assert not [each for each in found if each["kind"] == "PersistentVolumeClaim"]

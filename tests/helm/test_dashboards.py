@@ -19,7 +19,7 @@ from tests.helm.expressions import Panel, labels, panels, panels_of, selectors, 
 from workers import metrics
 
 #: Set by whoever scrapes.
-TARGET = {"job", "worker", "instance", "pod"}
+TARGET = {"job", "namespace", "worker", "instance", "pod"}
 COLUMNS = 24
 
 
@@ -98,11 +98,18 @@ def test_an_expression_names_metrics_and_labels_that_there_are(panel: Panel):
     assert found
     for name, matchers in found:
         assert name in DECLARED, name
-        assert 'job="reflink"' in matchers
+        assert 'job="reflink", namespace=~"$namespace"' in matchers, "two installs would be added up"
         assert labels(f"{name}{matchers}") <= DECLARED[name] | TARGET
     known = set().union(*(DECLARED[name] for name, _ in found)) | TARGET
     assert labels(panel.expression) <= known
     assert set(re.findall(r"{{(\w+)}}", panel.legend)) <= known
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_one_install_of_several_can_be_chosen_and_what_follows_from_it(path: Path):
+    variables = json.loads(path.read_text(encoding="utf-8"))["templating"]["list"]
+    assert [each["name"] for each in variables[:2]] == ["datasource", "namespace"]
+    assert all('namespace=~"$namespace"' in each["query"] for each in variables[2:])
 
 
 def test_the_objective_is_a_bound_of_the_histogram():

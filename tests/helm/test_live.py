@@ -23,7 +23,7 @@ from workers.settings import FallbackSettings, LinkerSettings
 
 EXAMPLES = ROOT / "examples"
 #: What Grafana puts in for everything.
-VARIABLES = {"worker": ".*", "pod": ".*", "__rate_interval": "2m"}
+VARIABLES = {"namespace": ".*", "worker": ".*", "pod": ".*", "__rate_interval": "2m"}
 #: Scrapes and evaluations come every second.
 PATIENCE_S = 20.0
 #: Until the last of the demo's links; it takes a few seconds.

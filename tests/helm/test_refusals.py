@@ -14,6 +14,10 @@ REFUSED = [
     (("workers.reader.replicas=2",), "workers.reader.command is reader: it must be parser, linker, fallback or ledger"),
     (("workers.parser.kind=DaemonSet",), "at '/workers/parser/kind': value must be one of 'Deployment', 'StatefulSet'"),
     (("workers.parser.strategy.type=Rolling",), "value must be one of 'RollingUpdate', 'Recreate'"),
+    (
+        ("workers.linker.strategy.maxSurge=0",),
+        "workers.linker.strategy: maxSurge and maxUnavailable are both 0, and no pod could ever be replaced",
+    ),
     (("workers.parser.disruptionBudget.maxUnavailable=half",), "does not match pattern"),
     (("workers.parser.resources.limits.memory=1GB",), "at '/workers/parser/resources/limits/memory'"),
     (("workers.parser.resources.limit.memory=1Gi",), "additional properties 'limit' not allowed"),

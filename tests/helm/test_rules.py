@@ -27,7 +27,7 @@ RUNBOOK: Final = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
 #: Of each entry of the runbook, by its heading.
 ENTRIES: Final = {text.partition("\n")[0]: text for text in re.split(r"^## ", RUNBOOK, flags=re.MULTILINE)[1:]}
 #: What Prometheus gives every series.
-OF_TARGETS: Final = {"job", "worker", "instance", "pod"}
+OF_TARGETS: Final = {"job", "namespace", "worker", "instance", "pod"}
 ALERTS: Final[dict[str, dict[str, Any]]] = {
     rule["alert"]: rule
     for path in RULES
@@ -176,13 +176,20 @@ def test_a_rule_asks_for_series_that_workers_have_by_labels_that_they_have(rule)
     assert labels(rule.expression) <= OF_TARGETS.union(*declared.values())
 
 
+@pytest.mark.parametrize("rule", rules(), ids=str)
+def test_a_rule_never_adds_up_two_installs(rule):
+    """One Prometheus may watch several, each in a namespace of its own."""
+    for group in re.findall(r"\b(?:by|on) \(([^)]*)\)", rule.expression):
+        assert {"job", "namespace"} <= set(re.findall(r"\w+", group)), rule.expression
+
+
 @pytest.mark.parametrize("rule", [rule for rule in rules() if not rule.alert], ids=str)
 def test_a_recorded_series_says_what_it_is_by_what_it_keeps(rule):
     level, metric, _ = rule.name.split(":")
     assert metric.startswith("reflink_")
-    kept = {"instance": {"job", "worker", "instance", "pod"}, "worker_topic": {"job", "worker", "topic"}}
+    kept = {"instance": OF_TARGETS, "worker_topic": {"job", "namespace", "worker", "topic"}}
     grouped = [set(re.findall(r"\w+", group)) for group in re.findall(r"sum by \(([^)]*)\)", rule.expression)]
-    assert max(grouped, key=len) == kept.get(level, {"job", *level.split("_")})
+    assert max(grouped, key=len) == kept.get(level, {"job", "namespace", *level.split("_")})
 
 
 def test_bounds_that_rules_ask_for_are_bounds_of_their_histograms():

@@ -133,6 +133,17 @@ def test_the_hook_runs_before_anything_else_is_there():
     assert int(policy["helm.sh/hook-weight"]) < int(job["metadata"]["annotations"]["helm.sh/hook-weight"])
 
 
+def test_where_nobody_may_scrape_nobody_gets_in():
+    """An empty `from` would let everybody in."""
+    (policy,) = [
+        each
+        for each in set_manifests("networkPolicy.metricsFrom=null", "topics.create=false", kinds=("NetworkPolicy",))
+        if each["metadata"]["name"] == "main-reflink"
+    ]
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert not policy["spec"].get("ingress")
+
+
 def test_ports_of_brokers_can_be_named():
     found = set_manifests("networkPolicy.kafkaPorts={9093,9094}", kinds=("NetworkPolicy",))
     assert all({"protocol": "TCP", "port": 9094} in each["spec"]["egress"][1]["ports"] for each in found)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 
-from tests.helm.chart import INSTALLS, manifests, named, pods, set_manifests, workloads
+from tests.helm.chart import CHART, INSTALLS, KUBERNETES, helm, manifests, named, pods, set_manifests, workloads
 from workers import fallback, ledger, linker, parser, settings
 from workers.mistyped import unknown_names
 
@@ -82,6 +83,22 @@ def test_probes_ask_the_port_that_is_open(install):
         # Live from the first moment on, so only readiness says that catalog and model are loaded.
         assert paths["startup"]["path"] == paths["readiness"]["path"] == "/health/ready"
         assert paths["liveness"]["path"] == "/health/live"
+
+
+def test_labels_are_texts_though_names_are_numbers():
+    done = helm(
+        "template",
+        "123",
+        str(CHART),
+        "--kube-version",
+        KUBERNETES,
+        "--set",
+        "kafka.bootstrapServers=kafka:9092,nameOverride=0x1",
+    )
+    assert done.returncode == 0, done.stderr
+    for each in filter(None, yaml.load_all(done.stdout, Loader=yaml.CSafeLoader)):
+        labels = each["metadata"]["labels"]
+        assert (labels["app.kubernetes.io/name"], labels["app.kubernetes.io/instance"]) == ("0x1", "123")
 
 
 def test_startup_has_as_long_as_is_said():

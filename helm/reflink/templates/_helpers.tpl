@@ -29,13 +29,13 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 
 {{/* Labels that select pods; never changed once installed. `workload` is the name under `workers`: two pools may run one worker. */}}
 {{- define "reflink.selector" -}}
-app.kubernetes.io/name: {{ include "reflink.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "reflink.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{- with .component }}
 app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- with .workload }}
-reflink/workload: {{ . }}
+reflink/workload: {{ . | quote }}
 {{- end }}
 {{- end -}}
 

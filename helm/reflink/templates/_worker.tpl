@@ -93,6 +93,9 @@ spec:
   strategy:
     type: {{ $worker.strategy.type }}
     {{- if eq $worker.strategy.type "RollingUpdate" }}
+    {{- if and (has (toString $worker.strategy.maxSurge) (list "0" "0%")) (has (toString $worker.strategy.maxUnavailable) (list "0" "0%")) }}
+    {{- fail (printf "workers.%s.strategy: maxSurge and maxUnavailable are both 0, and no pod could ever be replaced: let one be 1" $worker.name) }}
+    {{- end }}
     rollingUpdate:
       maxSurge: {{ $worker.strategy.maxSurge }}
       maxUnavailable: {{ $worker.strategy.maxUnavailable }}
@@ -107,7 +110,7 @@ spec:
         {{- with $worker.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
     spec: {{- include "reflink.pod" $scope | nindent 6 }}
       terminationGracePeriodSeconds: {{ include "reflink.grace" $scope }}
-      {{- with include "reflink.placing" $worker }}{{ . | nindent 6 }}{{ end }}
+      {{- with include "reflink.placing" $worker | trim }}{{ . | nindent 6 }}{{ end }}
       {{- with $worker.topologySpread }}
       topologySpreadConstraints:
         {{- range . }}
