@@ -18,6 +18,7 @@ from kafka.errors import KafkaError
 
 from reflink.errors import ReflinkError
 from workers.clients import REFUSALS, plain_consumer, refused
+from workers.errors import BrokerRefused, BrokerUnreachable
 from workers.sending import NotSent, Sender
 from workers.sentinel import Sentinel
 from workers.settings import KafkaSettings
@@ -79,8 +80,9 @@ def check(settings: KafkaSettings, timeout_s: float, tell: Callable[[Step], obje
             done("other reference settled", f"by the {'fallback' if sentinel.left_open else 'linker'}: {sentinel.other}")
         finally:
             try:
-                sentinel.withdraw(sender)
-            except (KafkaError, NotSent) as error:
+                with Sender(settings) as another:  # the first one sends nothing more once it has failed
+                    sentinel.withdraw(another)
+            except (BrokerRefused, BrokerUnreachable, KafkaError, NotSent) as error:
                 raise CheckFailed(f"broker: {sentinel.citing} and its work could not be withdrawn: {error}") from error
         watch.wait(lambda: sentinel.gone, time.monotonic() + timeout_s, sentinel.left_behind)
         done("withdrawn", "the links and works are gone")

@@ -106,6 +106,8 @@ def group_consumer(settings: WorkerSettings, group: str) -> KafkaConsumer:
         # Polling never waits for handling, so a member that does not poll is dead.
         max_poll_interval_ms=int(max(settings.session_timeout_s * 3, 30) * 1000),
         max_poll_records=5000,
+        # A leader that joins before it has heard of a topic that is new assigns nothing of it until it asks again.
+        metadata_max_age_ms=15_000,
         fetch_max_wait_ms=250,
         max_partition_fetch_bytes=4_000_000,
     )

@@ -81,6 +81,8 @@ class CatalogFollower:
         end = self._end = int(self._consumer.end_offsets([partition])[partition])
         self._consumer.seek(partition, self.catalog.offset)
         threading.Thread(target=self._read, args=(partition,), name="catalog", daemon=True).start()
+        if self.settings.catalog_snapshot is not None:
+            threading.Thread(target=self._look, name="next-snapshot", daemon=True).start()
         return end
 
     def apply(self, seconds: float) -> bool:
@@ -213,13 +215,15 @@ class CatalogFollower:
                     "that is bad, not the works: check REFLINK_MODEL, REFLINK_DEVICE and REFLINK_PRECISION"
                 ) from None
 
+    def _look(self) -> None:
+        """In a thread of its own: a folder on the network that does not answer must not keep the topic from being read."""
+        while not self._stop.wait(_LOOK_S):
+            show_next(self.settings.catalog_snapshot)
+
     def _read(self, partition: TopicPartition) -> None:
         assert self._consumer is not None
-        position, look = self.catalog.offset, 0.0
+        position = self.catalog.offset
         while not self._stop.is_set():
-            if time.monotonic() >= look:
-                look = time.monotonic() + _LOOK_S
-                show_next(self.settings.catalog_snapshot)
             try:
                 polled = self._consumer.poll(timeout_ms=200)
             except REFUSALS as error:

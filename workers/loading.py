@@ -46,7 +46,12 @@ def load_and_bind(works: Iterable[Work], folder: Path, settings: KafkaSettings, 
     seen: set[str] = set()
     count = load(_as_in(catalog, folder, works, seen), settings, progress)
     if len(seen) != len(catalog):
-        raise SnapshotError(f"{folder} holds {len(catalog)} works and the file {len(seen)}: build the folder from this file")
+        other = next(work.id for work in catalog if work.id not in seen)
+        raise SnapshotError(
+            f"{len(catalog) - len(seen)} of {len(catalog)} works in {folder} are not as the file has them, {other} for one: it "
+            "was built from another file, or by an older reflink; load the file without --bind, then `reflink-worker snapshot "
+            f"--from {folder}` takes the vectors that are there"
+        )
     with TopicAdmin(settings) as admin:
         cluster, topic_id = admin.cluster_id(), admin.topic_ids(["catalog"])["catalog"]
     snapshot.bind(folder, cluster=cluster, topic=topic, offset=end_of(settings, "catalog"), topic_id=topic_id)

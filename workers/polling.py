@@ -232,9 +232,15 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self.committed.update(behind)
 
     def _measure_lag(self) -> None:
-        places = list(self.flow.owned())
-        if not places:
-            return
+        places = self.flow.owned()
+        try:
+            if places:
+                self._show_lag(places)
+        finally:
+            # What kafka-python's thread took away meanwhile was forgotten before it was shown, and would be shown for ever.
+            self._forget(places - self.flow.owned())
+
+    def _show_lag(self, places: frozenset[Place]) -> None:
         ends = self.consumer.end_offsets([self._partition(place) for place in places], timeout_ms=_CALL_MS)
         now = time.monotonic()
         lagging, held = False, self.flow.held()

@@ -80,13 +80,13 @@ class Sentinel:
         self._sent_at = time.monotonic()
 
     def withdraw(self, sender: Sender) -> None:
-        """Takes back the paper, if it was sent, and the work."""
-        if self.version:
-            self._send(sender, None)
+        """Takes back the work and then, if it was sent, the paper, which may be what the broker does not take."""
         event = CatalogEvent(schema_version=SCHEMA_VERSION, withdrawn="the check is over")
         for value in (event.to_json(), None):
             sender.send("catalog", self.work.id.encode(), value, partition=0)
         sender.flush()
+        if self.version:
+            self._send(sender, None)
 
     def _send(self, sender: Sender, value: bytes | None) -> None:
         self.version += 1

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 #: A snapshot that is older may have missed tombstones: half the time that the topic keeps them.
 OLDEST: Final = timedelta(milliseconds=int(TOPICS["catalog"].config["delete.retention.ms"]) / 2)
+#: By how much the clocks of two machines may differ.
+_SKEW: Final = timedelta(hours=1)
 
 _FROM_TOPIC: Final = "the catalog topic is read from its beginning, which takes long: make a new snapshot"
 
@@ -119,8 +121,8 @@ def check_origin(
 ) -> None:
     """Raises SnapshotError when the catalog is a snapshot of another topic, or of none.
 
-    UnusableSnapshot when it is of a topic of that name that is there no more, or too old. ``topic_id`` and ``end``: of the
-    topic as it is, None when not asked.
+    UnusableSnapshot when it is of a topic of that name that is there no more, too old, or of a time yet to come. ``topic_id``
+    and ``end``: of the topic as it is, None when not asked.
     """
     manifest, topic, folder = catalog.manifest, settings.topic("catalog"), folder or settings.catalog_snapshot
     if not manifest.created:  # it came from no snapshot
@@ -141,4 +143,9 @@ def check_origin(
         raise UnusableSnapshot(
             f"{folder}: is {age.days} days old: tombstones since then may be gone from {topic}, so works that were withdrawn "
             "would stay; make a new snapshot"
+        )
+    if -age > _SKEW:
+        raise UnusableSnapshot(
+            f"{folder}: is of {manifest.created}, which is yet to come, so its age is not known: set the clock right, of this "
+            "machine or of the one that made it, and make a new snapshot"
         )

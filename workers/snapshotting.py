@@ -77,8 +77,9 @@ def make(
 
     It goes on from the one before; if that is unusable, of another model or not there, from ``source`` if it is bound to the
     topic, and else from the topic's beginning, with the vectors that ``source``, or else the one before, has for the same
-    texts. What was there stays as it was on any exception. Raises SnapshotError: another process makes one there, or what is
-    there is of another topic or cluster. WrongTopic when the topic is not there or not as it must be.
+    texts. What was there stays as it was on any exception. Raises SnapshotError: another process makes one there, what is
+    there is of another topic or cluster, or the disk does not take it. WrongTopic when the topic is not there or not as it
+    must be.
     """
     began = time.monotonic()
     empty = Catalog.empty(
@@ -151,9 +152,15 @@ def _kept(before: Path | None, catalog: Catalog, as_of: datetime, origin: _Origi
 def _written(out: Path, catalog: Catalog, as_of: datetime, origin: _Origin, keep: int) -> Path:
     folder = out / generations.name_of(as_of, catalog.offset)
     log.info("writing the snapshot", extra={"folder": str(folder), "works": len(catalog)})
-    catalog.save(folder, keep_previous=False)
-    snapshot.bind(folder, offset=catalog.offset, as_of=as_of, **vars(origin))
-    generations.publish(folder, keep)
+    try:
+        catalog.save(folder, keep_previous=False)
+        snapshot.bind(folder, offset=catalog.offset, as_of=as_of, **vars(origin))
+        generations.publish(folder, keep)
+    except OSError as error:  # what wrote may have told no more than a number of bytes
+        raise SnapshotError(
+            f"{folder}: cannot be written: {error.strerror or error}: is the disk full? {out} must have room for {keep + 1} "
+            "snapshots"
+        ) from None
     return folder
 
 

@@ -27,6 +27,8 @@ LEAST_KEPT: Final = 2
 _NAME: Final = r"\d{8}T\d{6}Z-\d{12,}"
 #: What a writer that was killed leaves.
 _LEFT: Final = re.compile(rf"\.{_NAME}\.(new|new\.old|lock|gone)|\.{CURRENT}\.new")
+#: What a reader copies to a disk of its own is named so, lest anything else be taken for an old copy.
+_COPY_OF: Final = "copy-of-"
 
 
 def name_of(as_of: datetime, offset: int) -> str:
@@ -73,8 +75,8 @@ def none_yet(folder: Path) -> bool:
 def alone(place: Path) -> Iterator[None]:
     """Makes the folder and this the only writer in it; the lock ends with the process, however it ends.
 
-    Removes what a killed writer left. Raises SnapshotError when another process is at work there, and when ``current`` is no
-    link.
+    Removes what a killed writer left. Raises SnapshotError when another process is at work there, when ``current`` is no
+    link, and when the file system has no locks or no links.
     """
     place.mkdir(parents=True, exist_ok=True)
     lock = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o644)  # stays there: removing it would part two who wait for it
@@ -83,9 +85,13 @@ def alone(place: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SnapshotError(f"{place}: another process is making a snapshot there") from None
+        except OSError as error:
+            raise SnapshotError(f"{place}: cannot be locked: {error.strerror}: choose a file system with locks") from None
         if os.path.lexists(link := place / CURRENT) and not link.is_symlink():
             raise SnapshotError(f"{link}: is no link to a snapshot: move it away, or choose another folder")
         _clean(place)
+        if not link.is_symlink():
+            _try_a_link(place)
         yield
     finally:
         os.close(lock)
@@ -110,27 +116,44 @@ def copied(folder: Path, into: Path) -> Path:
     For a place whose files are gone for their readers once they are deleted, as on NFS. Raises UnusableSnapshot when the
     snapshot is not there or goes meanwhile, SnapshotError when it cannot be written.
     """
-    name = folder.resolve().name
-    copy, partial = into / name, into / f".{name}.new"
+    copy = into / f"{_COPY_OF}{folder.resolve().name}"
+    partial = into / f".{copy.name}.new"
     try:
         if (copy / MANIFEST).exists() and (copy / MANIFEST).read_bytes() == (folder / MANIFEST).read_bytes():
             return copy
         into.mkdir(parents=True, exist_ok=True)
         for each in into.iterdir():
-            if (each / MANIFEST).exists() or (each.is_dir() and re.fullmatch(r"\..+\.new", each.name)):
+            if each.name.removeprefix(".").startswith(_COPY_OF):
                 shutil.rmtree(each)
-        shutil.copytree(folder, partial)
-        partial.rename(copy)
-    except (OSError, shutil.Error) as error:
+        try:
+            shutil.copytree(folder, partial)
+            for path in (*partial.rglob("*"), partial):
+                snapshot.flush(path)  # a copy that a crash leaves without content would be taken for whole
+            partial.rename(copy)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
         kind = SnapshotError if (folder / MANIFEST).exists() else UnusableSnapshot
-        raise kind(f"{folder}: cannot be copied to {into}: {error}") from None
+        said = error.args[0][0][2] if isinstance(error, shutil.Error) else error  # of each file that failed, and one is enough
+        raise kind(f"{folder}: cannot be copied to {into}: {said}") from None
     return copy
+
+
+def _try_a_link(place: Path) -> None:
+    """Before the first snapshot, which may take hours to make."""
+    trial = place / f".{CURRENT}.new"
+    try:
+        trial.symlink_to(CURRENT)
+    except OSError as error:
+        what = f"no symbolic link can be made: {error.strerror}: choose a file system that has them"
+        raise SnapshotError(f"{place}: {what}") from None
+    trial.unlink()
 
 
 def _clean(place: Path) -> None:
     for each in place.iterdir():
         if _LEFT.fullmatch(each.name):
-            shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+            _delete(each) if each.is_dir() and not each.is_symlink() else each.unlink()
     published = current(place)
     for each in all_in(place):
         if published is not None and published.parent == place.resolve() and each.name > published.name:
@@ -141,4 +164,9 @@ def _remove(folder: Path) -> None:
     """Under another name first: what has a name of ours is whole."""
     gone = folder.with_name(f".{folder.name}.gone")
     folder.rename(gone)
-    shutil.rmtree(gone)
+    _delete(gone)
+
+
+def _delete(folder: Path) -> None:
+    """As far as possible: on NFS a file stays while a reader on this machine has it open, and the next writer tries again."""
+    shutil.rmtree(folder, ignore_errors=True)

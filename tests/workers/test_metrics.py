@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import math
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -217,6 +218,31 @@ def test_the_catalogs_lag_is_told_before_it_is_taken_in_and_gone_afterwards(kafk
         follower.wait_for(40, 30)
         assert lag() == 0
     finally:
+        follower.close()
+
+
+def test_a_folder_that_does_not_answer_keeps_no_one_from_following(
+    kafka: KafkaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As a file system on the network that hangs: whoever looks there waits for ever."""
+    answered, asked = threading.Event(), threading.Event()
+
+    def look(_: Path | None) -> None:
+        asked.set()
+        answered.wait()
+
+    monkeypatch.setattr("workers.following._LOOK_S", 0.0)
+    monkeypatch.setattr("workers.following.show_next", look)
+    follower = CatalogFollower(
+        worker_settings(kafka, tmp_path, CatalogSettings, catalog_snapshot=tmp_path), Catalog.empty(), None
+    )
+    try:
+        follower.start()
+        assert asked.wait(30)
+        send(kafka, "catalog", [(b"doi:10.5555/1", None)])
+        follower.wait_for(1, 30)
+    finally:
+        answered.set()
         follower.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,17 @@ def test_the_age_of_a_bound_snapshot_counts_from_binding_not_from_building(tmp_p
         check_origin(Catalog.open(folder), CLUSTER, settings)
     with pytest.raises(SnapshotError, match="follows"):
         check_origin(Catalog.open(folder), "elsewhere", settings)
+
+
+def test_a_snapshot_of_a_time_yet_to_come_is_not_trusted_to_be_young(tmp_path: Path):
+    folder = tmp_path / "catalog"
+    Catalog.empty(lexical_mode=None).save(folder)
+    settings = CatalogSettings(catalog_snapshot=folder)
+    snapshot.bind(folder, cluster=CLUSTER, topic=TOPIC, offset=0, as_of=datetime.now(UTC) + timedelta(minutes=5))
+    check_origin(Catalog.open(folder), CLUSTER, settings)
+    snapshot.bind(folder, cluster=CLUSTER, topic=TOPIC, offset=0, as_of=datetime.now(UTC) + timedelta(days=1))
+    with pytest.raises(UnusableSnapshot, match="is yet to come, so its age is not known: set the clock right"):
+        check_origin(Catalog.open(folder), CLUSTER, settings)
 
 
 def works(count: int) -> list[Work]:

@@ -265,6 +265,30 @@ def test_on_an_exception_nothing_is_published_and_nothing_left(
     assert {each.name for each in out.iterdir()} == {before.name, "current", ".lock"}
 
 
+def test_on_a_full_disk_it_says_what_room_is_needed(
+    settings: LinkerSettings, encoder: Words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    put(settings, work(1))
+
+    def full(*_: object) -> None:
+        raise OSError("76340 requested and 28544 written")  # as numpy says it
+
+    monkeypatch.setattr("reflink.catalog.manifest.checksums.of_all", full)
+    with pytest.raises(SnapshotError, match=r"catalogs.*cannot be written: 76340 requested .* must have room for 4 snapshots"):
+        made(tmp_path / "catalogs", settings, encoder)
+
+
+def test_a_clock_that_was_ahead_is_set_right_and_the_snapshot_made_anew(
+    settings: LinkerSettings, encoder: Words, tmp_path: Path
+):
+    out = tmp_path / "catalogs"
+    put(settings, work(1))
+    age(made(out, settings, encoder).folder, -400)
+    again = made(out, settings, encoder)
+    assert (again.what, again.events) == ("written", 1), "its age is not known, so tombstones may be gone"
+    assert generations.current(out) == again.folder.resolve()
+
+
 # What a worker makes of `current`
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections import Counter
@@ -153,7 +155,7 @@ def test_a_copy_outlives_what_it_was_made_of_and_is_made_once(place: Path, tmp_p
     make(place, 0)
     into = tmp_path / "mine"
     copy = generations.copied(place / "current", into)
-    assert copy == into / name(0)
+    assert copy == into / f"copy-of-{name(0)}"
     made = (copy / "works").stat()
     assert generations.copied(place / "current", into) == copy
     assert (copy / "works").stat().st_ino == made.st_ino
@@ -164,13 +166,13 @@ def test_a_copy_outlives_what_it_was_made_of_and_is_made_once(place: Path, tmp_p
 def test_a_newer_one_takes_the_place_of_the_copy_and_of_what_a_kill_left(place: Path, tmp_path: Path):
     into = tmp_path / "mine"
     into.mkdir()
-    (into / f".{name(0)}.new").mkdir()
+    (into / f".copy-of-{name(0)}.new").mkdir()
     (into / "theirs").write_text("stays")
     for hour in (0, 1):
         make(place, hour)
         generations.copied(place / "current", into)
-    assert sorted(each.name for each in into.iterdir()) == [name(1), "theirs"]
-    assert (into / name(1) / "works").read_text() == "of hour 1"
+    assert sorted(each.name for each in into.iterdir()) == [f"copy-of-{name(1)}", "theirs"]
+    assert (into / f"copy-of-{name(1)}" / "works").read_text() == "of hour 1"
 
 
 def test_what_was_renewed_is_copied_anew(place: Path, tmp_path: Path):
@@ -178,6 +180,62 @@ def test_what_was_renewed_is_copied_anew(place: Path, tmp_path: Path):
     generations.copied(place / "current", tmp_path)
     snapshot.bind(place / name(0), cluster="c", topic="t", offset=100, as_of=BEGAN + timedelta(days=1))
     assert snapshot.read(generations.copied(place / "current", tmp_path)) == snapshot.read(place / "current")
+
+
+def test_a_copy_into_a_folder_of_snapshots_takes_none_away(place: Path, tmp_path: Path):
+    for hour in range(3):
+        make(place, hour)
+    shutil.copytree(place / name(2), tmp_path / "built")
+    generations.copied(tmp_path / "built", place)
+    assert names(place) == [name(0), name(1), name(2)]
+
+
+def test_a_copy_that_fails_leaves_nothing_and_says_why_once(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    make(place, 0)
+
+    def full(source: Path, target: Path) -> None:
+        (target / "works").mkdir(parents=True)
+        said = "[Errno 28] No space left on device"
+        raise shutil.Error([(str(source / each), str(target / each), said) for each in ("works", "vectors")])
+
+    monkeypatch.setattr("shutil.copytree", full)
+    with pytest.raises(SnapshotError, match="No space left") as raised:
+        generations.copied(place / "current", tmp_path / "mine")
+    assert str(raised.value).count("No space left") == 1
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_without_locks_or_links_it_is_said_before_any_work(place: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    with monkeypatch.context() as without:
+        without.setattr("fcntl.flock", refuse)
+        with pytest.raises(SnapshotError, match="cannot be locked: Operation not supported: choose a file system"):
+            make(place, 0)
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    with pytest.raises(SnapshotError, match="no symbolic link can be made: Operation not supported"), generations.alone(place):
+        pytest.fail("it went on")
+
+
+def test_what_a_reader_on_nfs_keeps_from_going_stops_no_writer(place: Path, monkeypatch: pytest.MonkeyPatch):
+    """The folder of an open file that was deleted is not empty there until the file is closed."""
+    make(place, 0)
+    make(place, 1)
+    rmdir = os.rmdir
+
+    def busy(path: object, **more: object) -> None:
+        if str(path).endswith(".gone"):
+            raise OSError(errno.ENOTEMPTY, "Directory not empty", path)
+        rmdir(path, **more)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as nfs:
+        nfs.setattr(os, "rmdir", busy)
+        for hour in (2, 3):
+            make(place, hour, keep=2)
+        assert names(place) == [name(2), name(3)]
+    make(place, 4, keep=2)
+    assert not [each for each in place.iterdir() if each.name.endswith(".gone")]
 
 
 def test_what_cannot_be_copied_says_so(place: Path, tmp_path: Path):

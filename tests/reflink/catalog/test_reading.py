@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reflink.catalog.reading import read_works, work_from
@@ -62,6 +62,28 @@ def test_any_json_is_a_work_or_a_bad_record(record: Any) -> None:
         answer = str(error)
     assert answer
     assert "\n" not in answer or answer == record["id"].strip()
+
+
+identifiers = (
+    st.text(max_size=12)
+    | st.from_regex(r"(doi: ?|https://doi\.org/)?10\.[0-9]{4}/[a-z(\[%2.,;/#&<>\"\\ ]{1,12}")
+    | st.integers(0)
+)
+
+
+@given(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "doi", "pmid", "pmcid", "arxiv", "title", "volume"), identifiers))
+)
+@example({"doi": "10.1/a%2525b"})
+@example({"doi": "https://doi.org/doi:10.1/a&amp;amp;lt;b"})
+def test_what_was_read_is_read_back_as_it_is(record: Any) -> None:
+    """Events, stores and snapshots hold works as JSON; a work that were read back otherwise would differ from itself."""
+    try:
+        work = work_from(record)
+    except BadRecord:
+        return
+    assert Work.from_json(work.to_json()) == work
+    assert work_from(json.loads(work.to_json())) == work
 
 
 def test_bad_lines_are_named_and_left_out(tmp_path: Path) -> None:
