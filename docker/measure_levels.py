@@ -1,7 +1,8 @@
 """What kernels made for a level of processors cost beside those for this one: ``python docker/measure_levels.py [LEVEL...]``.
 
-Each level in a process of its own, in turn and several times over; processor time of one thread, the least of all rounds. First
-compiles, which takes a minute for each. Vectors are random, texts and references those of the examples.
+Each level has a process of its own, which compiles once (about half a minute of processor time) and then measures whenever it
+is its turn. Levels take turns, so what else the machine does meets all of them. Processor time of one thread, the least of all
+rounds. Vectors are random; texts and references are those of the examples.
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NATIVE: Final = "native"
-ROUNDS: Final = 3
+ROUNDS: Final = 10
 ROWS, DIM, QUERIES = 50_000, 384, 64
+TEXTS: Final = 20_000
+
+Steps = dict[str, Callable[[], object]]
 
 
-def least(run: Callable[[], object], times: int = 5) -> float:
+def least(run: Callable[[], object], times: int = 3) -> float:
     """Milliseconds of this thread."""
-    run()
     spent = []
     for _ in range(times):
         began = time.thread_time()
@@ -33,9 +37,9 @@ def least(run: Callable[[], object], times: int = 5) -> float:
     return min(spent)
 
 
-def measure() -> dict[str, float]:
-    """Milliseconds by step, with the kernels that the environment asks for."""
-    sys.path.insert(0, str(ROOT / "docker" / "build"))
+def steps() -> Steps:
+    """What is measured, with the kernels that the environment asks for."""
+    sys.path.insert(0, str(ROOT / "docker" / "steps"))
     import kernels  # type: ignore[import-not-found, unused-ignore]
     import numpy as np
 
@@ -61,41 +65,70 @@ def measure() -> dict[str, float]:
     pairs = np.array([(row, col) for row in range(len(references)) for col in range(0, len(works), 20)], np.int64)
 
     words = " ".join(work.title or "" for work in works).split()
-    texts = [normalise(" ".join(rng.choice(words, 14)), lexical=True) for _ in range(20_000)]
+    texts = [normalise(" ".join(chosen), lexical=True) for chosen in rng.choice(words, (TEXTS, 14))]
     lexical = LexicalIndex("T")
     lexical.add([f"w{row:06}" for row in range(len(texts))], texts)
     wanted = texts[:QUERIES]
     return {
-        f"vectors: {QUERIES} queries, {ROWS:,} works": least(lambda: index.search(asked, 2)),
-        f"vectors: 1 query, {ROWS:,} works": least(lambda: index.search(asked[:1], 2)),
-        f"trigrams: {QUERIES} queries, 20,000 works": least(lambda: list(lexical.search(wanted, 2))),
-        f"verdict: {len(pairs):,} pairs": least(lambda: compare_all(references, works, pairs)),
-        f"parser: {len(papers)} papers": least(lambda: [jats.parse(paper) for paper in papers]),
+        f"vectors: {QUERIES} queries, {ROWS:,} works": lambda: index.search(asked, 2),
+        f"vectors: 1 query, {ROWS:,} works": lambda: index.search(asked[:1], 2),
+        f"trigrams: {QUERIES} queries, {TEXTS:,} works": lambda: list(lexical.search(wanted, 2)),
+        f"verdict: {len(pairs):,} pairs": lambda: compare_all(references, works, pairs),
+        f"parser: {len(papers)} papers": lambda: [jats.parse(paper) for paper in papers],
     }
+
+
+def answer() -> None:
+    """A line when all is compiled, then a line of milliseconds for each line that comes."""
+    every = steps()
+    print(json.dumps({name: least(run, 1) for name, run in every.items()}), flush=True)
+    for _ in sys.stdin:
+        print(json.dumps({name: least(run) for name, run in every.items()}), flush=True)
+
+
+def started(level: str, cache: Path) -> subprocess.Popen[str]:
+    """The process of a level."""
+    named = {} if level == NATIVE else {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
+    variables = {**os.environ, **named, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, __file__, "--here"]
+    return subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def heard(process: subprocess.Popen[str]) -> dict[str, float]:
+    """Its next line. Raises SystemExit when there is none; the process said why."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise SystemExit(f"measure_levels.py: a level's process ended with exit code {process.wait()}")
+    milliseconds: dict[str, float] = json.loads(line)
+    return milliseconds
 
 
 def main(levels: list[str]) -> None:
     """Prints a table."""
+    every = [NATIVE, *levels]
     found: dict[str, dict[str, float]] = {}
-    with tempfile.TemporaryDirectory() as caches:
-        for number in range(ROUNDS):
-            for level in (NATIVE, *levels):
-                named = {} if level == NATIVE else {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
-                variables = {**os.environ, **named, "NUMBA_CACHE_DIR": f"{caches}/{level}"}
-                told = subprocess.run(
-                    [sys.executable, __file__, "--here"], env=variables, capture_output=True, text=True, check=True
-                )
-                print(f"round {number + 1}, {level}", file=sys.stderr)
-                for step, spent in json.loads(told.stdout).items():
+    with tempfile.TemporaryDirectory() as caches, ExitStack() as running:
+        processes: dict[str, subprocess.Popen[str]] = {}
+        for level in every:
+            processes[level] = running.enter_context(started(level, Path(caches, level)))
+            running.callback(processes[level].kill)
+            heard(processes[level])
+            print(f"{level}: compiled", file=sys.stderr)
+        for _ in range(ROUNDS):
+            for level, process in processes.items():
+                assert process.stdin is not None
+                print(file=process.stdin, flush=True)
+                for step, spent in heard(process).items():
                     row = found.setdefault(step, {})
                     row[level] = min(spent, row.get(level, spent))
-    print(f"{'ms':44}" + "".join(f"{level:>12}" for level in (NATIVE, *levels)))
+    print(f"{'ms':44}" + "".join(f"{level:>12}" for level in every))
     for step, row in found.items():
-        print(f"{step:44}" + "".join(f"{row[level]:12.1f}" for level in (NATIVE, *levels)))
+        print(f"{step:44}" + "".join(f"{row[level]:12.2f}" for level in every))
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--here"]:
-        print(json.dumps(measure()))
+        answer()
     else:
         main(sys.argv[1:] or ["x86-64-v4", "x86-64-v3"])

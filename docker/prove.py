@@ -1,7 +1,7 @@
 """Builds an image and lets it work: every worker in a container of its own, against a real Kafka, until a link comes out.
 
     python docker/prove.py [--target cpu] [--build-arg NAME=VALUE]... [--secret id=…,src=…]... [--mirror ADDRESS]
-    python docker/prove.py --no-build --image NAME [--without-kernels]
+    python docker/prove.py --no-build --image NAME [--model FOLDER] [--older | --without-kernels]
 
 Needs root, podman and runc (Debian's packages), Java and Maven for Kafka, and the checkout's .venv. Without a base image here,
 and no registry to bring it from, --mirror is where debootstrap makes one from. Containers run as the compose file has them:
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,8 +40,13 @@ CONFINED: Final = (
     "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "host",
     "--ulimit", "nofile=8192:8192", "--ulimit", "nproc=8192:8192", "--tmpfs", "/tmp:mode=1777,size=256m",
 )  # fmt: skip
-#: As the Dockerfile has it; an image in OCI's format does not carry it.
-HEALTHCHECK: Final = ("/usr/bin/python3", "-I", "-S", "/opt/reflink/run/healthcheck.py")
+MODEL: Final = "/var/lib/reflink/model"
+SITE: Final = "/opt/reflink/lib/python3.11/site-packages"
+#: Runs as Python starts: what kernels.py's see_target does when kernels of x86-64-v3 are made.
+OLDER: Final = (
+    "import llvmlite.binding as b; host = b.get_host_cpu_features; "
+    "b.get_host_cpu_features = lambda host=host: {k: v and 'avx512' not in k for k, v in host().items()}\n"
+)
 READY_S: Final = 600.0
 LINK_S: Final = 120.0
 #: Longer than the drain deadline of 25 s.
@@ -52,7 +59,9 @@ class Failed(Exception):
 
 def podman(*arguments: str, check: bool = True) -> str:
     """What it prints. Raises Failed with the end of its complaint."""
-    done = subprocess.run([*PODMAN, *arguments], capture_output=True, text=True, check=False)
+    # Without systemd nothing runs the images' health checks by the clock: confined() does.
+    variables = {**os.environ, "DISABLE_HC_SYSTEMD": "true"}
+    done = subprocess.run([*PODMAN, *arguments], env=variables, capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
         raise Failed(f"podman {' '.join(arguments[:2])}: {(done.stderr or done.stdout).strip()[-600:]}")
     return done.stdout.strip()
@@ -73,10 +82,8 @@ def build(image: str, options: argparse.Namespace) -> float:
 
 
 @contextmanager
-def running(
-    image: str, folder: Path, address: str, prefix: str, variables: Sequence[str]
-) -> Iterator[dict[str, tuple[str, int]]]:
-    """All workers, with more ``variables``; gives the container's name and port of each. Removes them in the end."""
+def running(image: str, folder: Path, address: str, prefix: str, more: Sequence[str]) -> Iterator[dict[str, tuple[str, int]]]:
+    """All workers, with ``more`` arguments; gives the container's name and port of each. Removes them in the end."""
     found: dict[str, tuple[str, int]] = {}
     try:
         for worker in WORKERS:
@@ -85,10 +92,9 @@ def running(
             state.chmod(0o777)  # a volume of an engine would belong to the image's user
             settings = {"KAFKA_BOOTSTRAP_SERVERS": address, "TOPIC_PREFIX": prefix, "HTTP_PORT": str(port), "SLOT": "0"}
             env = [word for key, value in settings.items() for word in ("--env", f"REFLINK_{key}={value}")]
-            env += [word for each in variables for word in ("--env", each)]
             volume = ["--volume", f"{state}:/var/lib/reflink/state"]
             found[worker] = name, port
-            podman("run", "--detach", "--name", name, *CONFINED, *env, *volume, image, worker)
+            podman("run", "--detach", "--name", name, *CONFINED, *env, *volume, *more, image, worker)
         yield found
     finally:
         for name, _ in found.values():
@@ -155,7 +161,7 @@ def confined(places: dict[str, tuple[str, int]]) -> None:
         if "CapEff:\t0000000000000000" not in (status := inside(name, "cat /proc/1/status")) or "NoNewPrivs:\t1" not in status:
             raise Failed(f"{worker} holds capabilities or may get privileges")
         began = time.monotonic()
-        podman("exec", name, *HEALTHCHECK)
+        podman("healthcheck", "run", name)  # fails, too, where the image has none: OCI's format does not carry it
         print(f"  {worker}: confined and healthy; the check took {time.monotonic() - began:.2f} s, podman's part included")
 
 
@@ -163,6 +169,20 @@ def compiled_at_run(places: dict[str, tuple[str, int]]) -> list[str]:
     """Kernels that the image does not have: files among the links."""
     script = "test -d /tmp/kernels && find /tmp/kernels -type f -name '*.nbc' -printf '%f\\n'"
     return sorted({line for name, _ in places.values() for line in inside(name, script).split()})
+
+
+def extra(options: argparse.Namespace, scratch: Path) -> list[str]:
+    """More arguments for the workers' containers."""
+    more = []
+    if options.model:
+        more += ["--volume", f"{options.model.resolve()}:{MODEL}:ro", "--env", f"REFLINK_MODEL={MODEL}"]
+    if options.without_kernels:
+        more += ["--env", "NUMBA_CACHE_DIR=/tmp/kernels"]  # a folder of the operator's: start.sh leaves it alone
+    if options.older:
+        (told := scratch / "cpuinfo").write_text(re.sub(r" avx512\w*", "", Path("/proc/cpuinfo").read_text()))
+        (early := scratch / "older.pth").write_text(OLDER)
+        more += ["--volume", f"{told}:/proc/cpuinfo:ro", "--volume", f"{early}:{SITE}/older.pth:ro"]
+    return more
 
 
 def prove(image: str, options: argparse.Namespace) -> None:
@@ -178,9 +198,7 @@ def prove(image: str, options: argparse.Namespace) -> None:
         works = f"{examples}/works.jsonl:/works.jsonl:ro"
         command(image, broker.address, prefix, ["load", "/works.jsonl"], works)
         began = time.monotonic()
-        # Another folder of the cache is one that start.sh leaves alone.
-        variables = ["NUMBA_CACHE_DIR=/tmp/kernels"] if options.without_kernels else []
-        with running(image, Path(scratch), broker.address, prefix, variables) as places:
+        with running(image, Path(scratch), broker.address, prefix, extra(options, Path(scratch))) as places:
             print("ready after, in seconds, all started at once:", wait_ready(places, began))
             confined(places)
             papers = f"{examples}/papers/1-first:/papers:ro"
@@ -213,6 +231,8 @@ def main() -> int:
     parser.add_argument("--mirror", help="Debian mirror to make the base image from, where there is none")
     parser.add_argument("--image", help="its name (default: reflink:proof, reflink:proof-gpu)")
     parser.add_argument("--links", type=int, default=100, help="so many are awaited (default 100)")
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="a model to mount, for an image without weights")
+    parser.add_argument("--older", action="store_true", help="hide AVX-512: kernels of x86-64-v3 are taken")
     parser.add_argument(
         "--without-kernels", action="store_true", help="compile at the start, to see what the image's kernels save"
     )

@@ -87,7 +87,7 @@ def test_prometheus_takes_its_configuration_and_scrapes_every_worker():
     (job,) = yaml.safe_load((DOCKER / "prometheus.yaml").read_text())["scrape_configs"]
     assert job["job_name"] == "reflink"
     assert {tuple(each["targets"]): each["labels"] for each in job["static_configs"]} == {
-        (f"{worker}:9464",): {"worker": worker} for worker in WORKERS
+        (f"{worker}:9464",): {"worker": worker, "pod": worker} for worker in WORKERS
     }
 
 
