@@ -45,5 +45,9 @@ class NoMemory(ReflinkError, MemoryError):
     """A device's free memory does not hold one text alone, of some megabytes at most: it is full of other things."""
 
 
+class DeviceMissing(ReflinkError):
+    """The device that was asked for is not on this machine; says how many there are."""
+
+
 class DeviceTooSmall(ReflinkError):
     """A device's free memory does not hold the vectors and what a search of them needs; says how much is free and needed."""

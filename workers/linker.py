@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
-from reflink.errors import NoMemory
+from reflink.errors import DeviceMissing, NoMemory
 from reflink.linker import semantic_step
 from reflink.policy import Open, Policy
 from reflink.stopwatch import Stopwatch
@@ -18,7 +18,7 @@ from reflink.verdict.judge import warm
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
 from workers import metrics
-from workers.errors import DeviceFull
+from workers.errors import BadSettings, DeviceFull
 from workers.following import CatalogFollower
 from workers.outgoing import add_outcomes, fallback_messages
 from workers.settings import Arithmetic, LinkerSettings
@@ -57,17 +57,20 @@ def own_papers(batch: Sequence[ReferenceEvent]) -> set[str]:
 
 
 def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
-    """The settings' model, computing so. Raises ModelNotFound."""
+    """The settings' model, computing so. Raises ModelNotFound, and BadSettings for a device that is not here."""
     # torch takes seconds to import, and only the linker and the maker of snapshots need it.
     from reflink.semantic import Encoder
 
-    return Encoder(
-        settings.model,
-        device=settings.device,
-        precision=precision,
-        token_budget=settings.token_budget,
-        separator=settings.separator,
-    )
+    try:
+        return Encoder(
+            settings.model,
+            device=settings.device,
+            precision=precision,
+            token_budget=settings.token_budget,
+            separator=settings.separator,
+        )
+    except DeviceMissing as error:
+        raise BadSettings(f"REFLINK_DEVICE: {error}") from None
 
 
 def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:

@@ -58,6 +58,9 @@ CATALOG_SNAPSHOT = Gauge(
     "reflink_catalog_snapshot_timestamp_seconds",
     "When the snapshot that the next start opens was made, in seconds since 1970; 0 without a usable one.",
 )
+CATALOG_SNAPSHOT_EXPECTED = Gauge(
+    "reflink_catalog_snapshot_expected", "1 where the settings name a folder of a snapshot, else 0."
+)
 # What this worker began with: its snapshot, the one before it as that was unusable, or the topic from its beginning.
 CATALOG_SOURCE = Gauge("reflink_catalog_source", "1 for what the catalog was opened from, 0 for the others.", ["source"])
 CATALOG_WORKS = Gauge("reflink_catalog_works", "Works in the catalog.")

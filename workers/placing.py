@@ -6,8 +6,9 @@ import logging
 
 import torch
 
-from reflink.errors import DeviceTooSmall
+from reflink.errors import DeviceMissing, DeviceTooSmall
 from reflink.semantic import VectorIndex
+from reflink.semantic.precision import choose_device
 from workers.errors import BadSettings, DeviceFull
 from workers.settings import LinkerSettings
 
@@ -19,9 +20,10 @@ def chosen_device(settings: LinkerSettings, encoder_device: str) -> str | None:
     device = encoder_device if settings.search_device == "auto" else settings.search_device
     if not device.startswith("cuda"):
         return None
-    if (torch.device(device).index or 0) >= torch.cuda.device_count():
-        raise BadSettings(f"REFLINK_SEARCH_DEVICE: {device} is not here, which has {torch.cuda.device_count()} GPUs")
-    return device
+    try:
+        return choose_device(device)
+    except DeviceMissing as error:
+        raise BadSettings(f"REFLINK_SEARCH_DEVICE: {error}") from None
 
 
 def place(vectors: VectorIndex, device: str | None, settings: LinkerSettings) -> None:

@@ -108,6 +108,7 @@ def show_next(folder: Path | None) -> None:
         with suppress(SnapshotError, OSError, ValueError):
             created = datetime.fromisoformat(read_manifest(folder).created).timestamp()
     metrics.CATALOG_SNAPSHOT.set(created)
+    metrics.CATALOG_SNAPSHOT_EXPECTED.set(folder is not None)
 
 
 def check_origin(

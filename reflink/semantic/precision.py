@@ -7,16 +7,23 @@ from typing import Final, Literal
 
 import torch
 
+from reflink.errors import DeviceMissing
+
 Precision = Literal["fp32", "bf16", "fp16"]
 
 DTYPES: Final[dict[Precision, torch.dtype]] = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def choose_device(device: str) -> str:
-    """``auto`` is the first CUDA device where there is one, else the CPU; anything else is taken as torch does."""
-    if device != "auto":
-        return device
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    """``auto`` is the first CUDA device where there is one, else the CPU; anything else is taken as torch does.
+
+    Raises DeviceMissing for a CUDA device that is not here.
+    """
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and (torch.device(device).index or 0) >= (count := torch.cuda.device_count()):
+        raise DeviceMissing(f"{device} is not here, which has {count} GPUs")
+    return device
 
 
 def choose_precision(device: str) -> Precision:

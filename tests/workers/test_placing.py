@@ -20,7 +20,7 @@ from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 from workers import metrics, placing
 from workers.errors import BadSettings, DeviceFull
 from workers.following import CatalogFollower, _News
-from workers.linker import LinkerStage
+from workers.linker import LinkerStage, load_encoder
 from workers.poison import judge
 from workers.settings import LinkerSettings
 from workers.stage import Received
@@ -93,6 +93,12 @@ def test_a_gpu_that_is_not_there_is_a_bad_setting(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(BadSettings, match="REFLINK_SEARCH_DEVICE: cuda:1 is not here, which has 1 GPUs"):
         placing.chosen_device(LinkerSettings(search_device="cuda:1"), "cpu")
+
+
+def test_so_is_one_for_the_encoder(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(BadSettings, match="REFLINK_DEVICE: cuda is not here, which has 0 GPUs"):
+        load_encoder(LinkerSettings(device="cuda"), "fp16")
 
 
 def test_the_settings_are_those_of_the_index():
