@@ -101,6 +101,7 @@ def test_after_a_process_was_killed_while_adding_all_vectors_are_right(tmp_path:
         (tmp_path / "go").unlink()
         cache = CachedEncoder(Digests(), tmp_path)
         _check(cache, [_text(at + n) for at in range(0, first + 1, 1_000_000) for n in range(300)])
+        _check(cache, [_text(first + 999_999)])  # what the kill left half written goes with the next addition
         assert _sizes(tmp_path) == (16 * len(cache), 2 * Digests.dim * len(cache))
 
 
