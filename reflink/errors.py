@@ -51,3 +51,7 @@ class DeviceMissing(ReflinkError):
 
 class DeviceTooSmall(ReflinkError):
     """A device's free memory does not hold the vectors and what a search of them needs; says how much is free and needed."""
+
+
+class ExportFailed(ReflinkError):
+    """The links cannot be written as files: the folder is taken, the disk is full, or a format's package is missing."""

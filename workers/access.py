@@ -52,6 +52,7 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "withdraw": ("papers",),
     "dead-letters": ("dead-letters",),
     "snapshot": (),
+    "export": (),
     "check": checking.WRITES,
 }
 
@@ -59,6 +60,7 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
 _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "dead-letters": ("dead-letters",),
     "snapshot": ("catalog",),
+    "export": ("links",),
     "check": checking.READS,
 }
 
@@ -86,7 +88,7 @@ def worker_grants(stage: type[Stage[Any, Any]], prefix: str) -> list[Grant]:
 def tool_grants(tool: str, prefix: str, inputs: Iterable[str] = ()) -> list[Grant]:
     """What a tool of TOOLS needs. ``inputs``: all workers' input topics, which ``dead-letters replay`` may write."""
     grants = _topics(prefix, TOOLS[tool], "WRITE") + _topics(prefix, _READ.get(tool, ()), "READ")
-    if tool in ("snapshot", "check"):  # as workers, they look first whether the topics are as they must be
+    if tool in ("snapshot", "export", "check"):  # as workers, they look first whether the topics are as they must be
         grants += _topics(prefix, {*TOOLS[tool], *_READ[tool]}, "DESCRIBE_CONFIGS")
     if tool == "topics":
         for operation in ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS"):

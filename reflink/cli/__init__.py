@@ -14,7 +14,7 @@ from typing import Final, Protocol, cast
 from reflink.errors import ReflinkError
 
 #: The modules of the commands, in the order of ``--help``.
-COMMANDS: Final = ("parse", "link", "catalog", "explain", "evaluate")
+COMMANDS: Final = ("parse", "link", "export", "catalog", "explain", "evaluate")
 
 OK: Final = 0
 SOME_FAILED: Final = 1

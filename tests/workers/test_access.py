@@ -30,6 +30,7 @@ from workers.checking import CheckFailed, check
 from workers.cli import main
 from workers.clients import plain_consumer, plain_producer
 from workers.errors import BrokerRefused
+from workers.exporting import export
 from workers.fallback import FallbackStage
 from workers.ledger import LedgerStage
 from workers.linker import LinkerStage
@@ -321,3 +322,18 @@ def read_one(consumer: KafkaConsumer, place: TopicPartition) -> None:
     consumer.seek(place, 0)
     for _ in range(50):
         consumer.poll(timeout_ms=200)
+
+
+def test_an_export_needs_its_own_rights_only(secure: SecureBroker, tmp_path: Path):
+    prefix = new_prefix()
+    create_topics(secure.address("PLAINTEXT"), prefix, partitions=1)
+    settings = KafkaSettings(**secure.as_user("tools", topic_prefix=prefix))
+    with pytest.raises(BrokerRefused, match=f"no right to the topic {prefix}links"):
+        export(settings, tmp_path / "graph", ("jsonl",))
+    grants = tool_grants("export", prefix)
+    assert {(grant.name, grant.operation) for grant in grants} == {
+        (f"{prefix}links", "READ"),
+        (f"{prefix}links", "DESCRIBE_CONFIGS"),
+    }
+    give(create_topics(secure.address("PLAINTEXT"), prefix, partitions=1), [("User:tools", grant) for grant in grants])
+    assert export(settings, tmp_path / "graph", ("jsonl",))["references"] == 0

@@ -30,6 +30,7 @@ COMMANDS = [
     "publish",
     "withdraw",
     "snapshot",
+    "export",
     "check",
     "dead-letters",
     "acls",
@@ -65,7 +66,7 @@ def test_help(command: str | None, capsys: Any):
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("unknown",), ("load",), ("topics", "--partitions", "many"), ("publish",), ("snapshot",)]
+    "arguments", [(), ("unknown",), ("load",), ("topics", "--partitions", "many"), ("publish",), ("snapshot",), ("export",)]
 )
 def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], capsys: Any):
     assert exit_of(*arguments) == 2

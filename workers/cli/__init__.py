@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from reflink.errors import ReflinkError
-from workers.cli import access, checking, dead_letters, demonstration, filling, pages, processes, snapshotting
+from workers.cli import access, checking, dead_letters, demonstration, exporting, filling, pages, processes, snapshotting
 from workers.cli.command import Run
 from workers.errors import WorkerError
 
@@ -63,6 +63,6 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    for module in (processes, filling, snapshotting, checking, dead_letters, access, pages, demonstration):
+    for module in (processes, filling, snapshotting, exporting, checking, dead_letters, access, pages, demonstration):
         module.add_to(command)
     return parser

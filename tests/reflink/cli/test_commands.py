@@ -182,7 +182,7 @@ def test_vectors_are_built_cached_and_checked(
     assert "model fake@1, not fake@2" in answer.err
 
 
-@pytest.mark.parametrize("name", ["parse", "link", "catalog", "explain"])
+@pytest.mark.parametrize("name", ["parse", "link", "export", "catalog", "explain"])
 def test_every_command_keeps_the_contract(name: str) -> None:
     module = importlib.import_module(f"reflink.cli.{name}")
     assert name == module.NAME

@@ -1,0 +1,75 @@
+"""``reflink export``: links in a file as Parquet, as citations in OpenCitations' columns, as JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final, cast
+
+from reflink.cli import OK, SOME_FAILED
+from reflink.cli.output import complain, write_json
+from reflink.errors import BadRecord
+from reflink.graph import FORMATS
+
+NAME: Final = "export"
+HELP: Final = """Write links from a file as Parquet, CSV and JSON lines.
+
+Of lines about the same reference the last one counts. CSV has OpenCitations' columns, a line for each pair of works.
+
+examples:
+  reflink export links.jsonl --out graph/                  links.parquet, citations.csv, links.jsonl, manifest.json
+  reflink link articles/ --catalog catalog/ --json | reflink export - --out graph/ --format csv
+  reflink export exported/links.jsonl --out graph/ --format parquet     of `reflink-worker export`"""
+
+_GZIP: Final = b"\x1f\x8b"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The file, the folder, the formats."""
+    parser.add_argument("links", metavar="LINKS", help="lines of reflink link --json, .gz or not; - reads them from stdin")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder that is absent or empty")
+    parser.add_argument("--format", nargs="+", choices=FORMATS, default=FORMATS, help=f"default: {' '.join(FORMATS)}")
+    parser.add_argument("--json", action="store_true", help="the manifest as a line of JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the folder; 1 when lines could not be read."""
+    from reflink.graph.export import GraphExport
+    from reflink.graph.rows import read
+
+    lines = 0
+    with GraphExport(args.out, args.format, places=("file", "line"), bare=True) as graph, _opened(args.links) as file:
+        try:
+            for lines, line in enumerate(file, start=1):
+                if value := line.strip():
+                    try:
+                        graph.table.put(read(value, bare=True).reference.encode(), value, (1, lines))
+                    except BadRecord as error:
+                        graph.refuse((1, lines), None, error)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadRecord(f"{args.links}: cannot be decompressed after line {lines}: {error}") from None
+        manifest = graph.finish({"file": args.links, "lines": lines})
+    if args.json:
+        write_json({"folder": str(args.out), **manifest})
+    else:
+        files = ", ".join(f"{name} {file['rows']}" for name, file in manifest["files"].items())
+        complain(f"{manifest['references']} references, {manifest['linked']} linked; rows: {files}")
+    if manifest["unreadable"]:
+        complain(f"{manifest['unreadable']} lines cannot be read: {args.out}/unreadable.jsonl")
+    return SOME_FAILED if manifest["unreadable"] else OK
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    with Path(name).open("rb") as stored:
+        packed = stored.read(2) == _GZIP
+        stored.seek(0)
+        yield cast("IO[bytes]", gzip.GzipFile(fileobj=stored)) if packed else stored

@@ -1,0 +1,173 @@
+"""The formats of an export: each writes one file, a row at a time, in memory that does not grow with the rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Final, Protocol
+
+import orjson
+
+from reflink.errors import ExportFailed
+from reflink.graph.rows import Row
+
+#: Rows that become Arrow's at once, and rows of one row group.
+_TOGETHER: Final = 8192
+_GROUP: Final = 16 * _TOGETHER
+
+
+class Format(Protocol):
+    """A file in the making. ``written``: its rows so far."""
+
+    FILE: ClassVar[str]
+    written: int
+
+    def write(self, value: bytes, row: Row) -> None:
+        """One reference: its value as it was read, and as a row. Rows must come in order of their references."""
+
+    def close(self) -> None:
+        """All is on disk, or an OSError is raised."""
+
+
+class JsonLines:
+    """A line a reference: what the topic holds under its key, byte for byte."""
+
+    FILE: ClassVar = "links.jsonl"
+
+    def __init__(self, folder: Path) -> None:
+        self.written = 0
+        self._file = (folder / self.FILE).open("wb", buffering=2**20)
+
+    def write(self, value: bytes, row: Row) -> None:
+        """One reference. A value that spans lines, which no worker writes, is brought into one."""
+        if b"\n" in value or b"\r" in value:
+            value = orjson.dumps(orjson.loads(value))
+        self._file.write(value + b"\n")
+        self.written += 1
+
+    def close(self) -> None:
+        """Flushed to disk."""
+        _to_disk(self._file)
+
+
+class OpenCitations:
+    """A line a citation, in the columns of the OpenCitations Index: a pair of works once, unresolved references not at all.
+
+    ``citing`` and ``cited`` are work ids, ``scheme:value`` as OpenCitations Meta writes identifiers. The other columns are
+    empty, since a link does not know them. An OCI is made of a number of its supplier, which OpenCitations assigns:
+    reflink has none, so any OCI made here would be somebody else's. Dates, journals and authors of both works are not
+    in a link.
+    """
+
+    FILE: ClassVar = "citations.csv"
+    COLUMNS: ClassVar = ("oci", "citing", "cited", "creation", "timespan", "journal_sc", "author_sc")
+
+    def __init__(self, folder: Path) -> None:
+        self.written = 0
+        self._raw = (folder / self.FILE).open("wb", buffering=2**20)
+        self._file = io.TextIOWrapper(self._raw, encoding="utf-8", newline="", write_through=True)
+        self._rows = csv.writer(self._file, lineterminator="\n")
+        self._rows.writerow(self.COLUMNS)
+        self._citing, self._cited = "", set[str]()
+
+    def write(self, value: bytes, row: Row) -> None:
+        """One reference, if it is linked and its paper has not cited the same work before."""
+        if row.cited is None:
+            return
+        if row.citing != self._citing:  # a paper's references follow each other: their ids begin with its id and "#"
+            self._citing, self._cited = row.citing, set()
+        if row.cited not in self._cited:
+            self._cited.add(row.cited)
+            self._rows.writerow(("", row.citing, row.cited, "", "", "", ""))
+            self.written += 1
+
+    def close(self) -> None:
+        """Flushed to disk."""
+        self._file.flush()
+        _to_disk(self._raw)
+
+
+class Parquet:
+    """A row a reference, the columns of ``Row``, in row groups of 131,072; needs pyarrow (extra ``export``)."""
+
+    FILE: ClassVar = "links.parquet"
+
+    def __init__(self, folder: Path) -> None:
+        arrow, parquet = _pyarrow()
+        self.written = 0
+        self._arrow, self._schema = arrow, _schema(arrow)
+        self._raw = (folder / self.FILE).open("wb", buffering=2**20)
+        self._writer = parquet.ParquetWriter(self._raw, self._schema, compression="zstd")
+        self._rows: list[Row] = []
+        self._batches: list[Any] = []
+
+    def write(self, value: bytes, row: Row) -> None:
+        """One reference."""
+        self._rows.append(row)
+        self.written += 1
+        if len(self._rows) == _TOGETHER:
+            self._convert()
+
+    def _convert(self) -> None:
+        columns = zip(*self._rows, strict=True)
+        arrays = [self._arrow.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
+        self._batches.append(self._arrow.record_batch(arrays, schema=self._schema))
+        self._rows = []
+        if sum(batch.num_rows for batch in self._batches) >= _GROUP:
+            self._group()
+
+    def _group(self) -> None:
+        self._writer.write_table(self._arrow.Table.from_batches(self._batches, self._schema), row_group_size=_GROUP)
+        self._batches = []
+
+    def close(self) -> None:
+        """The last group, the footer, flushed to disk."""
+        if self._rows:
+            self._convert()
+        if self._batches:
+            self._group()
+        self._writer.close()
+        _to_disk(self._raw)
+
+
+#: What begins a file in a folder, by the format's name.
+WRITERS: Final[dict[str, Callable[[Path], Format]]] = {"parquet": Parquet, "csv": OpenCitations, "jsonl": JsonLines}
+
+
+def _schema(arrow: Any) -> Any:
+    text, real, whole, moment = arrow.string(), arrow.float64(), arrow.int64(), arrow.timestamp("ms", tz="UTC")
+    types = {
+        "score": real,
+        "probability": real,
+        "reasons": arrow.list_(text),
+        "runner_up_score": real,
+        "runner_up_probability": real,
+        "paper_version": whole,
+        "catalog_offset": whole,
+        "arrived": moment,
+        "judged": moment,
+        "live": arrow.bool_(),
+    }
+    return arrow.schema(
+        [arrow.field(name, types.get(name, text), nullable=name not in ("reference", "citing")) for name in Row._fields]
+    )
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ExportFailed(
+            "the format parquet needs pyarrow: pip install 'reflink-stream[export]', or choose among the others with --format"
+        ) from None
+    return pyarrow, pyarrow.parquet
+
+
+def _to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
