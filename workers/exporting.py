@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -98,16 +99,16 @@ class _Reader:
         self._settings, self._table, self._progress = settings, table, progress
         self._places = [TopicPartition(settings.topic(TOPIC), partition) for partition in range(partitions)]
         self.records = 0
-        self._consumer: Any = plain_consumer(settings)
-        try:
+        with ExitStack() as opened:
+            self._consumer: Any = plain_consumer(settings)
+            opened.callback(self._consumer.close)
             # Asked for ends only: these count what is not committed yet.
             self._watcher: Any = connect(settings, KafkaConsumer, isolation_level="read_uncommitted", enable_auto_commit=False)
+            opened.callback(self._watcher.close)
             self._consumer.assign(self._places)
             self._consumer.seek_to_beginning()
             self._positions = self._asked(lambda: self._consumer.beginning_offsets(self._places))
-        except BaseException:
-            self._consumer.close()
-            raise
+            self._opened = opened.pop_all()
         self._first = sum(self._positions.values())
 
     def catch_up(self) -> None:
@@ -171,5 +172,4 @@ class _Reader:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._consumer.close()
-        self._watcher.close()
+        self._opened.close()
