@@ -8,17 +8,19 @@ RUNS ?= 1000000
 SEED ?= 1
 JOBS ?= 2
 KILLS ?= 200
+EXAMPLES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz chaos autoscaling images evaluate verdict audit lint clean
+.PHONY: help demo test fuzz chaos convergence autoscaling images evaluate verdict audit lint clean
 
 help: ## this list
-	@echo 'make demo                              papers in, links out, on a Kafka of its own'
+	@echo 'make demo                              papers in, links out, and how they change, on a Kafka of its own'
 	@echo 'make demo PAPERS=folder CATALOG=file   the same with your JATS and your works (JSON lines, .gz or not)'
-	@echo '          also EXPECTED=file SNAPSHOT=folder KEEP=folder PROFILE=paper JSON=file'
+	@echo '          also EXPECTED=file SNAPSHOT=folder KEEP=folder PROFILE=paper JSON=file NO_SECOND_ACT=1'
 	@echo 'make test                              all tests, against a real Kafka and the real model; ARGS for pytest'
 	@echo 'make fuzz RUNS=1000000 SEED=1 JOBS=2  damaged papers into the parser, made from real ones and by coverage'
 	@echo 'make chaos KILLS=200 SEED=1            workers killed by phase, broker, network and disk hurt: nothing lost or doubled'
+	@echo 'make convergence EXAMPLES=2000 SEED=1   random histories end in the links of a fresh run; KAFKA=20 of them on a real Kafka'
 	@echo 'make autoscaling                       the chart on a real control plane with KEDA: lag, replicas, links through a burst'
 	@echo 'make images ARGS=...                   builds the image and runs it against a real Kafka; needs root, podman and runc'
 	@echo 'make lint                              ruff, mypy --strict and the audit'
@@ -46,7 +48,7 @@ demo: $(STAMP)
 	@.venv/bin/reflink-worker demo \
 		$(if $(PAPERS),--papers '$(PAPERS)') $(if $(CATALOG),--catalog '$(CATALOG)') $(if $(EXPECTED),--expected '$(EXPECTED)') \
 		$(if $(SNAPSHOT),--snapshot '$(SNAPSHOT)') $(if $(KEEP),--keep '$(KEEP)') $(if $(PROFILE),--profile '$(PROFILE)') \
-		$(if $(JSON),--json '$(JSON)')
+		$(if $(JSON),--json '$(JSON)') $(if $(NO_SECOND_ACT),--no-second-act)
 
 test: $(STAMP)
 	@.venv/bin/python -m workers.local
@@ -61,6 +63,11 @@ fuzz: $(STAMP)
 chaos: $(STAMP)
 	@.venv/bin/python -m workers.local
 	@.venv/bin/python -m tests.chaos --kills $(KILLS) --seed $(SEED) $(if $(JSON),--json '$(JSON)')
+
+convergence: $(STAMP)
+	@$(if $(KAFKA),.venv/bin/python -m workers.local)
+	@.venv/bin/python -m tests.convergence --examples $(EXAMPLES) --seed $(SEED) --kafka $(or $(KAFKA),0) \
+		$(if $(JSON),--json '$(JSON)')
 
 autoscaling: $(STAMP)
 	@.venv/bin/python -m workers.local

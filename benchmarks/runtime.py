@@ -28,7 +28,7 @@ from reflink.entities import Ids, Link, Reference
 from schemas import SCHEMA_VERSION, Outcome, ReferenceEvent
 from workers.local.broker import Broker
 from workers.local.ports import free_port
-from workers.outgoing import add_outcomes
+from workers.outgoing import JudgedBy, add_outcomes
 from workers.runtime import Runtime
 from workers.sending import Sender
 from workers.settings import KafkaSettings, WorkerSettings
@@ -111,7 +111,7 @@ class Typed(Stage[ReferenceEvent, NoView]):
             )
             for event in batch
         ]
-        add_outcomes(output, outcomes, 0, 0)
+        add_outcomes(output, outcomes, 0, 0, JudgedBy(None, None))
         return output
 
 

@@ -35,7 +35,7 @@ class Store(Protocol):
 
 
 class Lmdb:
-    """As workers/store.py opens it."""
+    """As workers/ledger/store.py opens it."""
 
     def __init__(self, folder: Path) -> None:
         self.env = lmdb.open(str(folder), map_size=2**34, metasync=False)

@@ -14,12 +14,13 @@ from pydantic import BaseModel, ConfigDict
 
 from reflink.errors import BadRecord
 
-#: What proposed the linked work: an identifier, where it was printed (volume, first page, author or year), or a search.
-Method = Literal["identifier", "place", "semantic", "lexical"]
+#: What proposed the linked work: an identifier, where it was printed (volume, first page, author or year), a search, a curator.
+Method = Literal["identifier", "place", "semantic", "lexical", "curator"]
 
 #: Why a reference has no link. ``empty``: nothing to search by. ``no-candidate``: nothing in the catalog is similar at all.
 #: ``below-threshold``: the stage's own score was too low. ``not-in-catalog``: the best candidate is another work.
-Unresolved = Literal["empty", "no-candidate", "below-threshold", "not-in-catalog"]
+#: ``withdrawn``: the work that it was linked to has gone, and it is being judged again. ``forbidden``: a curator says so.
+Unresolved = Literal["empty", "no-candidate", "below-threshold", "not-in-catalog", "withdrawn", "forbidden"]
 
 #: The identifiers that name a work, in order of preference for its id.
 ID_KINDS: Final = ("doi", "pmid", "pmcid", "arxiv")
@@ -157,7 +158,7 @@ class Reference(Entity):
 
 
 class Work(Entity):
-    """A possible target. ``status`` is absent for a sound work, else what happened to it (``retracted``, …)."""
+    """A possible target. ``status`` is absent for a sound work, else what happened to it: ``retracted``, ``concern``, …."""
 
     id: str
     ids: Ids = Ids()
@@ -188,6 +189,10 @@ class Related(Entity):
     kind: Relation
     ids: Ids
     stated: str | None = None
+
+
+#: What a relation makes of the paper as a target, the gravest first.
+_STATUS: Final[dict[Relation, str]] = {"retracted-by": "retracted", "concern-by": "concern"}
 
 
 class Paper(Entity):
@@ -223,10 +228,11 @@ class Paper(Entity):
     warnings: tuple[str, ...] = ()
 
     def work(self) -> Work:
-        """The paper as a target for other papers' references."""
+        """The paper as a target for other papers' references, with the status that it says it has."""
+        said = {related.kind for related in self.related}
         return Work(
             id=self.id, ids=self.ids, title=self.title, authors=self.authors, venue=self.venue, year=self.year,
-            volume=self.volume, fpage=self.fpage,
+            volume=self.volume, fpage=self.fpage, status=next((_STATUS[kind] for kind in _STATUS if kind in said), None),
         )  # fmt: skip
 
 

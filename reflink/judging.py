@@ -51,13 +51,22 @@ class Case:
     """The candidates of one reference. Each work is compared once; of the works that are one, the best counts.
 
     A candidate keeps the method and score by which it was proposed first. The reference's own paper is no candidate, unless the
-    reference carries its identifier. What is proposed has no say before ``judge_all`` was called with the case.
+    reference carries its identifier; a forbidden work, or one that is one with it, never is. What is proposed has no say before
+    ``judge_all`` was called with the case.
     """
 
-    def __init__(self, reference: Reference, bearers: Iterable[str], places: Iterable[str], catalog: Catalog) -> None:
+    def __init__(
+        self,
+        reference: Reference,
+        bearers: Iterable[str],
+        places: Iterable[str],
+        catalog: Catalog,
+        forbidden: Iterable[str] = (),
+    ) -> None:
         """``bearers``: the works that bear an identifier of the reference, ``places``: those printed where it says."""
         self.reference = reference
         self._catalog = catalog
+        self._forbidden = frozenset(map(catalog.canonical, forbidden))
         self._own = catalog.canonical(reference.citing)
         self.bearers, self.places = bearers, places = tuple(bearers), tuple(places)
         self._bearers = frozenset(map(catalog.canonical, bearers))
@@ -72,7 +81,7 @@ class Case:
         """Takes works by id, with the score that brought them, best first."""
         for cited, score in candidates:
             one = self._catalog.canonical(cited)
-            if one == self._own and one not in self._bearers:
+            if one in self._forbidden or (one == self._own and one not in self._bearers):
                 continue
             first = self._proposed.setdefault(one, (method, score))
             if cited in self._seen or (work := self._catalog.get(cited)) is None:

@@ -10,16 +10,16 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from reflink.candidates import lexical_hits, lexical_query, semantic_hits
 from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
 from reflink.judging import Case, judge_all, rounded
 from reflink.places import reference_places
 from reflink.policy import Found, Open, Policy
 from reflink.stopwatch import Stopwatch
-from reflink.text import reference_text, work_text
 from reflink.verdict import Judge
 from reflink.verdict.judge import shipped
 
@@ -36,30 +36,38 @@ def semantic_step(
     judge: Judge | None = None,
     watch: Stopwatch | None = None,
     precise: Encodes | None = None,
+    forbidden: Sequence[tuple[str, ...]] | None = None,
 ) -> list[Link | Open]:
     """Settles what identifiers, places and the semantic index settle; the rest is open. One encoding and one search.
 
     ``precise``: an encoder that answers again where the best two of ``encoder``, a faster one, are closer than it can tell.
+    ``forbidden``: for each reference, ids of works that are no candidates, whatever they are called in the catalog.
 
     What an identifier or the place of print settles is not encoded, which costs far more than the verdict. Without an encoder
     or vectors there are no semantic candidates. ``watch`` is told how long ``text``, ``model``, ``search`` and ``verdict``
     took.
     """
     judge, watch = judge or shipped(), watch or Stopwatch()
+    never = forbidden or [()] * len(references)
     if policy.profile == "paper":
-        hits = _semantic_hits(references, catalog, encoder, policy, watch, precise)
-        links = [_paper_semantic(reference, found, catalog, policy) for reference, found in zip(references, hits, strict=True)]
+        hits = semantic_hits(references, catalog, encoder, policy, watch, precise, never)
+        asked = zip(references, hits, never, strict=True)
+        links = [_paper_semantic(reference, found, catalog, policy, without) for reference, found, without in asked]
         watch.lap("verdict")
         return links
     sure = max(policy.sure, policy.accept)
     # A work without a vector can still be found by its letters.
     complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog) and catalog.works.has_places
-    cases = [Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog) for reference in references]
+    cases = [
+        Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog, without)
+        for reference, without in zip(references, never, strict=True)
+    ]
     judge_all(cases, judge, policy.absent)
     settled = [case.link(sure, judge) for case in cases]
     waiting = [(row, case) for row, case in enumerate(cases) if settled[row] is None]
     watch.lap("verdict")
-    hits = _semantic_hits([case.reference for _, case in waiting], catalog, encoder, policy, watch, precise)
+    asked_for, never_for = [case.reference for _, case in waiting], [never[row] for row, _ in waiting]
+    hits = semantic_hits(asked_for, catalog, encoder, policy, watch, precise, never_for)
     for (_, case), near in zip(waiting, hits, strict=True):
         case.propose(((cited, rounded(score)) for cited, score in near), "semantic")
     judge_all([case for _, case in waiting], judge, policy.absent)
@@ -73,7 +81,7 @@ def semantic_step(
         if link is None:
             semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)
             found = Found.made({"by_identifier": case.bearers, "places": case.places, "semantic": semantic})
-            opened[row] = Open.made({"reference": case.reference, "found": found})
+            opened[row] = Open.made({"reference": case.reference, "found": found, "forbidden": never[row]})
         settled[row] = link
     watch.lap("verdict")
     return [link or opened[row] for row, link in enumerate(settled)]
@@ -92,12 +100,12 @@ def lexical_step(
     how long ``text``, ``search`` and ``verdict`` took.
     """
     watch = watch or Stopwatch()
-    texts = [_lexical_query(item.reference, policy) for item in opens]
+    texts = [lexical_query(item.reference, policy) for item in opens]
     seeds = [tuple(candidate.cited for candidate in item.found.semantic) for item in opens]
     # The published method has no use for a second candidate.
     wanted, floor = (1, None) if policy.profile == "paper" else (policy.candidates, policy.lexical_floor)
     watch.lap("text")
-    hits = _lexical_hits(texts, catalog, wanted, seeds, floor)
+    hits = lexical_hits(texts, catalog, wanted, seeds, floor, [item.forbidden for item in opens])
     watch.lap("search")
     judge = judge or shipped()
     if policy.profile == "paper":
@@ -108,7 +116,7 @@ def lexical_step(
         return links
     cases = []
     for item, near in zip(opens, hits, strict=True):
-        case = Case(item.reference, item.found.by_identifier, item.found.places, catalog)
+        case = Case(item.reference, item.found.by_identifier, item.found.places, catalog, item.forbidden)
         case.propose(((candidate.cited, candidate.score) for candidate in item.found.semantic), "semantic")
         case.propose(((cited, rounded(score)) for cited, score in near), "lexical")
         cases.append(case)
@@ -125,9 +133,9 @@ def propose(
     references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy
 ) -> list[tuple[str, ...]]:
     """What place, meaning and trigrams propose for each reference, each once; ids of single works, not yet canonical."""
-    semantic = _semantic_hits(references, catalog, encoder, policy, Stopwatch())
-    texts = [_lexical_query(reference, policy) for reference in references]
-    lexical = _lexical_hits(texts, catalog, policy.candidates, [[id_ for id_, _ in near] for near in semantic])
+    semantic = semantic_hits(references, catalog, encoder, policy, Stopwatch())
+    texts = [lexical_query(reference, policy) for reference in references]
+    lexical = lexical_hits(texts, catalog, policy.candidates, [[id_ for id_, _ in near] for near in semantic])
     return [
         tuple(dict.fromkeys([*catalog.places(reference), *(id_ for id_, _ in [*a, *b])]))
         for reference, a, b in zip(references, semantic, lexical, strict=True)
@@ -153,91 +161,13 @@ class Linker:
         if encoder is not None and catalog.vectors is not None and catalog.manifest.model is not None:
             catalog.check_model(encoder.name, self.policy.semantic_mode, encoder.precision, encoder.separator)
 
-    def link(self, references: Sequence[Reference]) -> list[Link]:
-        """One outcome for each reference, in order."""
-        first = semantic_step(references, self.catalog, self.encoder, self.policy, judge=self.judge)
+    def link(self, references: Sequence[Reference], forbidden: Mapping[str, Iterable[str]] | None = None) -> list[Link]:
+        """One outcome for each reference, in order. ``forbidden``: by a reference's id, ids of works that it does not cite."""
+        without = [tuple((forbidden or {}).get(reference.id, ())) for reference in references]
+        first = semantic_step(references, self.catalog, self.encoder, self.policy, judge=self.judge, forbidden=without)
         opens = [item for item in first if isinstance(item, Open)]
         rest = iter(lexical_step(opens, self.catalog, self.policy, judge=self.judge))
         return [next(rest) if isinstance(item, Open) else item for item in first]
-
-
-#: Cosines closer than this may be ordered otherwise in another precision: twice what was measured (docs/semantic.md).
-CLOSE: Final = 1e-3
-
-#: A search's hits: ids and scores of each query, best first.
-_Near = list[list[tuple[str, float]]]
-
-
-def _lexical_hits(
-    texts: Sequence[str], catalog: Catalog, k: int, seeds: Sequence[Sequence[str]], floor: float | None = None
-) -> _Near:
-    """The k best of each text, none for an empty one; one search for all. ``seeds``: ids that are probably good."""
-    rows, hits = _asked(texts)
-    if catalog.trigrams is not None and rows:
-        found = catalog.trigrams.search([texts[row] for row in rows], k, floor, [seeds[row] for row in rows])
-        for row, near in zip(rows, found, strict=True):
-            hits[row] = near
-    return hits
-
-
-def _asked(texts: Sequence[str]) -> tuple[list[int], _Near]:
-    """Which texts are not empty, and room for the hits of all."""
-    return [row for row, text in enumerate(texts) if text], [[] for _ in texts]
-
-
-def _semantic_hits(
-    references: Sequence[Reference],
-    catalog: Catalog,
-    encoder: Encodes | None,
-    policy: Policy,
-    watch: Stopwatch,
-    precise: Encodes | None = None,
-) -> _Near:
-    """The best of each text, none for an empty one; one encoding and one search for all, and one more for close ones."""
-    if encoder is None:
-        return [[] for _ in references]
-    # In production a venue and names without a title bring works of the same authors, never the one: left to the trigrams.
-    untitled_too = policy.profile == "paper"
-    texts = [
-        reference_text(reference, policy.semantic_mode, lexical=False, separator=catalog.separator)
-        if (untitled_too and reference_text(reference, policy.semantic_mode, lexical=True)) or reference.title
-        else ""
-        for reference in references
-    ]
-    rows, hits = _asked(texts)
-    if catalog.vectors is None or not len(catalog.vectors) or not rows:
-        return hits
-    watch.lap("text")
-    queries = encoder.encode([texts[row] for row in rows])
-    watch.lap("model")
-    for row, near in zip(rows, catalog.vectors.search(queries, policy.candidates), strict=True):
-        hits[row] = near
-    watch.lap("search")
-    if precise is None or precise is encoder:
-        return hits
-    close = [row for row in rows if _is_close(hits[row], policy)]
-    if close:
-        queries = precise.encode([texts[row] for row in close])
-        watch.lap("model")
-        for row, near in zip(close, catalog.vectors.search(queries, policy.candidates), strict=True):
-            hits[row] = near
-        watch.lap("search")
-    return hits
-
-
-def _is_close(near: list[tuple[str, float]], policy: Policy) -> bool:
-    """Whether another precision may order the best two otherwise, or decide otherwise at the threshold that counts."""
-    if policy.profile == "paper" and near and abs(near[0][1] - policy.threshold) < CLOSE:
-        return True
-    # Equal vectors tie in every precision.
-    return len(near) > 1 and 0.0 < near[0][1] - near[1][1] < CLOSE
-
-
-def _lexical_query(reference: Reference, policy: Policy) -> str:
-    text = reference_text(reference, policy.lexical_mode, lexical=True)
-    if text or policy.profile == "paper":
-        return text
-    return work_text(reference, policy.lexical_mode, lexical=True)  # a reference of fields only, as the work's side is made
 
 
 def _distinct(found: Iterable[tuple[str, float]], catalog: Catalog) -> list[Candidate]:
@@ -257,12 +187,14 @@ def _paper_link(reference: Reference, found: list[Candidate], method: Method, ca
     )  # fmt: skip
 
 
-def _paper_semantic(reference: Reference, found: list[tuple[str, float]], catalog: Catalog, policy: Policy) -> Link | Open:
+def _paper_semantic(
+    reference: Reference, found: list[tuple[str, float]], catalog: Catalog, policy: Policy, forbidden: tuple[str, ...]
+) -> Link | Open:
     ranked = _distinct(found, catalog)
     if ranked and found[0][1] >= policy.threshold:
         return _paper_link(reference, ranked, "semantic", catalog)
     semantic = tuple(Candidate(cited=cited, score=rounded(score)) for cited, score in found)
-    return Open(reference=reference, found=Found(semantic=semantic))
+    return Open(reference=reference, found=Found(semantic=semantic), forbidden=forbidden)
 
 
 def _paper_lexical(reference: Reference, text: str, found: list[tuple[str, float]], catalog: Catalog) -> Link:

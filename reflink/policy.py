@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Final, Literal
 
+from reflink import shipped
 from reflink.entities import Candidate, Entity, Reference
 from reflink.text import Mode
 
 Profile = Literal["paper", "production"]
+
+#: What decides nothing in a profile.
+_IDLE: Final[dict[Profile, frozenset[str]]] = {
+    "paper": frozenset({"sure", "refuse", "accept", "lexical_floor", "absent"}),
+    "production": frozenset({"threshold"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,18 @@ class Policy:
     lexical_floor: float | None = None
     absent: float = 0.5
 
+    def fingerprint(self) -> str:
+        """8 hexadecimal digits of all that decides but the catalog and the encoder: same digits, same links.
+
+        In profile ``production`` that is the shipped verdict too. What has no say in the profile is left out.
+        """
+        said = {name: value for name, value in asdict(self).items() if name not in _IDLE[self.profile]}
+        # 1 and 1.0 decide alike.
+        said = {name: float(value) if isinstance(value, int) else value for name, value in said.items()}
+        if self.profile == "production":
+            said["verdict"] = shipped.SHA256["verdict/model.json"]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
+
 
 class Found(Entity):
     """What the semantic step found for a reference it did not settle. Ids are of single works, not yet canonical."""
@@ -44,7 +65,8 @@ class Found(Entity):
 
 
 class Open(Entity):
-    """A reference that the semantic step leaves to the lexical one."""
+    """A reference that the semantic step leaves to the lexical one. ``forbidden``: works that are no candidates."""
 
     reference: Reference
     found: Found = Found()
+    forbidden: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from schemas.envelope import SCHEMA_VERSION, Event
 from schemas.fallback import FallbackEvent
 from schemas.links import LinkEvent
 from schemas.outcomes import ManifestEvent, Outcome, OutcomesEvent, read_outcome_event
+from schemas.overrides import OverrideEvent
 from schemas.papers import PaperPointer
 from schemas.references import ReferenceEvent
 
@@ -24,6 +25,7 @@ __all__ = [
     "ManifestEvent",
     "Outcome",
     "OutcomesEvent",
+    "OverrideEvent",
     "PaperPointer",
     "ReferenceEvent",
     "read_outcome_event",

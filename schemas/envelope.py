@@ -53,10 +53,19 @@ class PaperEvent(Event):
     """Base of the events that descend from one version of one paper.
 
     ``paper_version`` is monotone per paper (header ``reflink-version``, else the record's timestamp). ``arrived`` is that
-    record's timestamp in milliseconds since 1970; ``live`` is false for events replayed or judged again.
+    record's timestamp in milliseconds since 1970; ``live`` is false for events replayed or judged again. ``woken``: the
+    timestamp, in milliseconds too, of the catalog event that asked for this judgement; 0 when none did.
     """
 
     citing: str
     paper_version: int
     arrived: int
     live: bool = True
+    woken: int = 0
+
+
+class JudgedEvent(PaperEvent):
+    """Base of the events that carry judgements: the encoder's name, and a digest of all else that decides (reflink.policy)."""
+
+    model: str | None = None
+    policy: str | None = None

@@ -12,6 +12,7 @@ from schemas.envelope import SCHEMA_VERSION, Event
 from schemas.fallback import FallbackEvent
 from schemas.links import LinkEvent, PaperState
 from schemas.outcomes import ManifestEvent, OutcomesEvent
+from schemas.overrides import OverrideEvent
 from schemas.papers import PaperPointer
 from schemas.references import ReferenceEvent
 
@@ -25,6 +26,7 @@ EVENTS: Final[dict[str, type[Event]]] = {
     "outcomes": OutcomesEvent,
     "link": LinkEvent,
     "paper-state": PaperState,
+    "override": OverrideEvent,
 }
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from reflink.policy import Open, Profile
-from schemas.envelope import PaperEvent
+from schemas.envelope import JudgedEvent
 
 
-class FallbackEvent(PaperEvent):
+class FallbackEvent(JudgedEvent):
     """Key: citing id. ``catalog_offset`` is the version at which the semantic stage looked.
 
     ``profile`` is the linker's, so that both stages of a reference follow the same one.

@@ -6,30 +6,34 @@ from typing import Any, Literal
 
 import orjson
 
-from reflink.entities import Entity, Link, Reference
+from reflink.entities import Entity, Link, Reference, Work
 from reflink.errors import BadRecord
-from schemas.envelope import PaperEvent, refuse_newer
+from schemas.envelope import JudgedEvent, PaperEvent, refuse_newer
 
 
 class ManifestEvent(PaperEvent):
     """One version of a paper has exactly these references; those of older versions that are not among them are gone.
 
-    A withdrawn paper has none, and ``withdrawn`` is true.
+    A withdrawn paper has none, and ``withdrawn`` is true. ``offered``: the paper is a target too, and the ledger keeps its
+    entry in the catalog as the newest version has it: ``work``, or none when it is withdrawn.
     """
 
     kind: Literal["manifest"]
     references: tuple[str, ...]
     withdrawn: bool = False
+    offered: bool = False
+    work: Work | None = None
 
 
 class Outcome(Entity):
-    """A reference and what became of it."""
+    """A reference and what became of it. ``forbidden``: works that were no candidates, as a curator forbids them."""
 
     reference: Reference
     link: Link
+    forbidden: tuple[str, ...] = ()
 
 
-class OutcomesEvent(PaperEvent):
+class OutcomesEvent(JudgedEvent):
     """The outcomes of one paper and batch, judged at ``catalog_offset``; ``judged`` is in milliseconds since 1970."""
 
     kind: Literal["outcomes"]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from tests.data import CACHE
 from tests.kafka import create_topics, new_prefix
 from workers.local.broker import Broker
 from workers.local.ports import free_port
+from workers.logs import JsonLines
 from workers.settings import KafkaSettings
 
 # A test must not depend on what the one who runs it has set.
@@ -46,6 +48,26 @@ def no_clients_left() -> Iterator[None]:
 
 def _clients() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if any(name in thread.name for name in _CLIENTS)]
+
+
+@pytest.fixture(autouse=True)
+def no_log_handlers_left() -> Iterator[None]:
+    """A command sends logs to the standard error of its test, which is closed after it: the next one's must not go there."""
+    with logs_restored():
+        yield
+
+
+@contextmanager
+def logs_restored() -> Iterator[None]:
+    """Undoes workers.logs.set_up."""
+    root, kafka = logging.getLogger(), logging.getLogger("kafka")
+    before, levels = list(root.handlers), (root.level, kafka.level)
+    yield
+    for handler in root.handlers[:]:
+        if handler not in before and isinstance(handler.formatter, JsonLines):
+            root.removeHandler(handler)
+    root.setLevel(levels[0])
+    kafka.setLevel(levels[1])
 
 
 @pytest.fixture

@@ -85,6 +85,28 @@ def test_what_is_lost_or_doubled_is_found(broker: Broker, topic: str, what: str)
     assert any(what in problem for problem in problems)
 
 
+def test_what_was_asked_for_again_is_judged_once_more_and_published_or_not(broker: Broker):
+    citing, key = next(iter(expected(PAPERS)))
+
+    def judged_again(records: Records, *, published: bool) -> None:
+        records["retries"] = [(citing, {"reference": {"id": key}}, ())]
+        records["outcomes"].append((citing, {"kind": "outcomes", "items": [{"reference": {"id": key}}]}, ()))
+        if published:
+            records["links"].append((key, {"citing": citing, "link": {"cited": "doi:10.1/b"}}, ()))
+
+    for published in (True, False):
+        run = written(broker, changed(lambda records, published=published: judged_again(records, published=published)))
+        assert list(run.problems(PAPERS)) == []
+        assert run.counts["judged again"] == 1
+
+    def not_judged(records: Records) -> None:
+        records["retries"] = [(citing, {"reference": {"id": key}}, ())]
+
+    (problem,) = written(broker, changed(not_judged)).problems(PAPERS)
+    assert problem.startswith("outcomes: lost")
+    assert key in problem
+
+
 def test_what_is_of_nowhere_or_gone_is_found(broker: Broker):
     key = next(reference for _, reference in expected(PAPERS))
 

@@ -16,7 +16,7 @@ from workers.topics import TOPICS, TopicAdmin
 
 Resource = Literal["topic", "group", "transactional-id"]
 Pattern = Literal["literal", "prefixed"]
-Operation = Literal["READ", "WRITE", "CREATE", "DESCRIBE", "DESCRIBE_CONFIGS"]
+Operation = Literal["READ", "WRITE", "CREATE", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS"]
 
 
 @dataclass(frozen=True, order=True)
@@ -54,6 +54,8 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "snapshot": (),
     "export": (),
     "check": checking.WRITES,
+    "override": ("overrides",),
+    "replay": ("retries",),
 }
 
 #: What the tools read.
@@ -62,7 +64,12 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "snapshot": ("catalog",),
     "export": ("links",),
     "check": checking.READS,
+    "override": ("links", "overrides"),
+    "replay": ("catalog", "links", "overrides"),  # the catalog for a dry run, and for its end
 }
+
+#: Tools that look first, as workers do, whether the topics are as they must be.
+_CHECKING: Final = ("snapshot", "export", "check", "override", "replay")
 
 
 def worker_grants(stage: type[Stage[Any, Any]], prefix: str) -> list[Grant]:
@@ -88,7 +95,7 @@ def worker_grants(stage: type[Stage[Any, Any]], prefix: str) -> list[Grant]:
 def tool_grants(tool: str, prefix: str, inputs: Iterable[str] = ()) -> list[Grant]:
     """What a tool of TOOLS needs. ``inputs``: all workers' input topics, which ``dead-letters replay`` may write."""
     grants = _topics(prefix, TOOLS[tool], "WRITE") + _topics(prefix, _READ.get(tool, ()), "READ")
-    if tool in ("snapshot", "export", "check"):  # as workers, they look first whether the topics are as they must be
+    if tool in _CHECKING:
         grants += _topics(prefix, {*TOOLS[tool], *_READ[tool]}, "DESCRIBE_CONFIGS")
     if tool == "topics":
         for operation in ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS"):
@@ -99,6 +106,11 @@ def tool_grants(tool: str, prefix: str, inputs: Iterable[str] = ()) -> list[Gran
         seen = {*inputs, "dead-letters"}
         grants += _topics(prefix, seen, "DESCRIBE") + _topics(prefix, seen, "DESCRIBE_CONFIGS")
         grants.append(Grant("transactional-id", f"{prefix}dead-letters-", "prefixed", "WRITE"))
+    if tool == "replay":
+        # How far it has come is kept as the position of a group; how far the linkers are with retries is that of theirs.
+        grants += [Grant("group", f"{prefix}replay-", "prefixed", operation) for operation in ("READ", "DELETE")]
+        grants.append(Grant("transactional-id", f"{prefix}replay-", "prefixed", "WRITE"))
+        grants.append(Grant("group", f"{prefix}linker", "literal", "DESCRIBE"))
     return sorted(set(grants))
 
 

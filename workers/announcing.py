@@ -20,7 +20,11 @@ from workers.stage import Stage
 
 #: What may be wrong with a record. Any other class is a defect of ours, and shows when it comes.
 EXPECTED: Final = (BadRecord, BadVector, KilledWorker, NotAPaper, TooLarge)
-_DECISIONS: Final = ("published", "unchanged", "late", "gone")
+_DECISIONS: Final = ("published", "unchanged", "late", "gone", "withdrawn", "overridden", "too-large")
+#: Why the ledger has references judged again.
+_WHY: Final = ("change", "withdrawal", "late", "override", "sweep")
+#: What no judge says: curators and the ledger do.
+_NOT_JUDGED: Final = ("curator", "withdrawn", "forbidden")
 #: The workers that judge references.
 _JUDGES: Final = ("linker", "fallback")
 
@@ -47,17 +51,20 @@ def announce(stage: Stage[Any, Any], settings: WorkerSettings) -> None:
     if stage.name in _JUDGES:
         _announce_judgement()
     if stage.name == "ledger":
+        metrics.STAGE_SECONDS.labels("chore")
         for decision in _DECISIONS:
             metrics.LEDGER_DECISIONS.labels(decision)
+        for why in _WHY:
+            metrics.JUDGED_AGAIN.labels(why)
         for live in ("yes", "no"):
             metrics.END_TO_END_SECONDS.labels(live)
 
 
 def _announce_judgement() -> None:
-    for method in get_args(Method):
+    for method in (each for each in get_args(Method) if each not in _NOT_JUDGED):
         metrics.OUTCOMES.labels(method, "")
         metrics.SCORES.labels(method)
-    for reason in get_args(Unresolved):
+    for reason in (each for each in get_args(Unresolved) if each not in _NOT_JUDGED):
         metrics.OUTCOMES.labels("", reason)
     for linked in ("yes", "no"):
         metrics.PROBABILITIES.labels(linked)

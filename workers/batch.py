@@ -32,16 +32,19 @@ def weight(record: Received) -> int:
 
 @dataclass
 class Batch:
-    """Records taken together, of ``bytes`` in all. ``positions`` are the offsets to commit: the next one of every partition."""
+    """Records taken together, of ``bytes`` in all. ``positions`` are the offsets to commit: the next one of every partition.
+
+    A chore is a batch without records, which is given its positions.
+    """
 
     number: int
     epoch: int
     records: list[Received]
     bytes: int = 0
-    positions: dict[Place, int] = field(init=False)
+    positions: dict[Place, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.positions = {(record.topic, record.partition): record.offset + 1 for record in self.records}
+        self.positions |= {(record.topic, record.partition): record.offset + 1 for record in self.records}
 
 
 class CautiousMean:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import (
@@ -31,7 +31,9 @@ from workers.errors import BrokerRefused, BrokerUnreachable, Stalled
 from workers.knocking import about_login
 from workers.probing import await_broker, try_brokers
 from workers.settings import KafkaSettings, WorkerSettings
+from workers.stage import Received
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES: Final = 10_000_000
@@ -117,7 +119,7 @@ def plain_consumer(settings: KafkaSettings, **more: Any) -> KafkaConsumer:
     """A reader outside any group, of partitions assigned by hand, that sees committed records only."""
     return connect(
         settings,
-        KafkaConsumer,
+        ResumingConsumer,
         isolation_level="read_committed",
         enable_auto_commit=False,
         auto_offset_reset="earliest",
@@ -210,7 +212,43 @@ def _network() -> Iterator[Callable[..., KafkaNetClient]]:
         raise
 
 
-class GroupConsumer(KafkaConsumer):  # type: ignore[misc]
+def received(topic: str, record: Any) -> Received:
+    """A consumer's record as stages know it; ``topic`` without prefix."""
+    headers = tuple((name, value or b"") for name, value in record.headers)
+    return Received(topic, record.partition, record.offset, record.key, record.value, headers, record.timestamp)
+
+
+def asked(settings: KafkaSettings, ask: Callable[[], T], again: str) -> T:
+    """What the broker answers a tool. Raises BrokerRefused, or BrokerUnreachable that says to do it ``again``."""
+    try:
+        return ask()
+    except REFUSALS as error:
+        raise refused(error, settings) from None
+    except UNREADABLE as error:
+        raise unreadable(error) from None
+    except KafkaError as error:
+        raise BrokerUnreachable(
+            f"{settings.kafka_bootstrap_servers}: {type(error).__name__}: {error}: {again} when it answers"
+        ) from None
+
+
+class ResumingConsumer(KafkaConsumer):  # type: ignore[misc]
+    """A consumer whose paused partitions go on when they are resumed.
+
+    kafka-python 3.0.12 sets aside what it holds of a partition that is paused, and takes it up again only while it holds no
+    other partition's records; of one that was read to its last record it still holds the empty rest, for ever if nothing more
+    comes. What was set aside then never came, and the partition was not fetched either.
+    """
+
+    def poll(self, *arguments: Any, **more: Any) -> Any:
+        """As KafkaConsumer's."""
+        in_hand = self._fetcher._next_partition_records
+        if in_hand is not None and not in_hand:
+            self._fetcher._next_partition_records = None
+        return super().poll(*arguments, **more)
+
+
+class GroupConsumer(ResumingConsumer):
     """A consumer that finds out why it has lost its brokers; kafka-python tries again forever and says nothing.
 
     So credentials or certificates that are refused only later (they expired, or were taken away) end the worker too.

@@ -57,7 +57,7 @@ _BACKOFF_S: Final = 0.5
 
 @dataclass
 class Finished:
-    """A handled batch on its way to commit. ``offsets`` is set once it is committed, and stays None when it is given up."""
+    """A handled batch, or a chore, on its way to commit. ``offsets`` is set once it is committed; None when it is given up."""
 
     batch: Batch
     output: Output
@@ -86,7 +86,8 @@ class Committer:
         self.settings, self.worker, self.flow, self.activity = settings, worker, flow, activity
         self._check_topics = check_topics
         self.finished: queue.Queue[Finished | None] = queue.Queue(maxsize=2)
-        #: Next offset committed by this worker, by partition; what idle commits and lag start from.
+        #: Next committed offset, as this worker committed or found it, by partition; what idle commits, chores and lag start
+        #: from.
         self.positions: dict[Place, int] = {}
         self._partitions = partitions
         self._make_producer = make_producer
@@ -281,5 +282,6 @@ class Committer:
             metrics.RECORDS_OUT.labels(topic).inc(count)
         for _, error in finished.poison:
             metrics.DEAD_LETTERS.labels(type(error).__name__).inc()
-        metrics.BATCH_RECORDS.observe(len(finished.batch.records))
+        if finished.batch.records:  # else a chore
+            metrics.BATCH_RECORDS.observe(len(finished.batch.records))
         observe(finished.output.observed)

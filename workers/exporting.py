@@ -24,12 +24,11 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError
 
 from reflink.graph.export import GraphExport
 from reflink.graph.newest import Newest
-from workers.clients import REFUSALS, UNREADABLE, connect, plain_consumer, refused, unreadable
-from workers.errors import BrokerUnreachable, Stalled
+from workers.clients import asked, connect, plain_consumer
+from workers.errors import Stalled
 from workers.settings import KafkaSettings
 from workers.topics import TopicAdmin
 
@@ -157,16 +156,7 @@ class _Reader:
         return {place.partition: int(ends[place]) for place in self._places}
 
     def _asked(self, ask: Callable[[], Any]) -> Any:
-        try:
-            return ask()
-        except REFUSALS as error:
-            raise refused(error, self._settings) from None
-        except UNREADABLE as error:
-            raise unreadable(error) from None
-        except KafkaError as error:
-            raise BrokerUnreachable(
-                f"{self._settings.kafka_bootstrap_servers}: {type(error).__name__}: {error}: export again when it answers"
-            ) from None
+        return asked(self._settings, ask, "export again")
 
     def __enter__(self) -> Self:
         return self

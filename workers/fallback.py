@@ -15,7 +15,7 @@ from reflink.verdict.judge import warm
 from schemas import FallbackEvent, Outcome
 from schemas.envelope import PaperEvent
 from workers.following import CatalogFollower
-from workers.outgoing import add_outcomes
+from workers.outgoing import JudgedBy, add_outcomes
 from workers.settings import FallbackSettings
 from workers.snapshots import open_catalog
 from workers.stage import Output, Received, Stage
@@ -66,22 +66,25 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         return FallbackView(self.catalog, self._accept, self.settings.absent, int(self._clock() * 1000))
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
-        """Outcomes, one event per paper; judged where the semantic stage looked, the older of both versions."""
+        """Outcomes, one event per paper; judged where and by what the semantic stage was, the older of both versions."""
         output, watch = Output(), Stopwatch()
         # One search for all of a profile: it reads the index once for many references.
         by_profile: dict[Profile, list[FallbackEvent]] = {}
         for event in batch:
             by_profile.setdefault(event.profile, []).append(event)
-        by_offset: dict[int, list[tuple[PaperEvent, Outcome]]] = {}
+        judged: dict[tuple[int, JudgedBy], list[tuple[PaperEvent, Outcome]]] = {}
         for profile, events in by_profile.items():
             policy = Policy(profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept, absent=view.absent)
             opens = [item for event in events for item in event.items]
             links = iter(lexical_step(opens, view.catalog, policy, watch=watch))
             for event in events:
-                outcomes = by_offset.setdefault(event.catalog_offset, [])
-                outcomes += [(event, Outcome(reference=item.reference, link=next(links))) for item in event.items]
-        for offset, outcomes in by_offset.items():
-            add_outcomes(output, outcomes, offset, view.now)
+                outcomes = judged.setdefault((event.catalog_offset, JudgedBy(event.model, event.policy)), [])
+                outcomes += [
+                    (event, Outcome(reference=item.reference, link=next(links), forbidden=item.forbidden))
+                    for item in event.items
+                ]
+        for (offset, by), outcomes in judged.items():
+            add_outcomes(output, outcomes, offset, view.now, by)
         watch.lap("encode")
         output.observed.seconds.update(watch.seconds)
         return output

@@ -5,27 +5,26 @@ Three threads meet here (poll, compute, commit) and Kafka's own, which calls on 
 - Every batch bears the *epoch* it was taken in. When records must be read again (a transaction failed, partitions were lost, a
   revocation ran out of time) the epoch rises, the queue is emptied, and nothing of an older epoch is committed.
 - A partition that is new, or must be read again, is *sought back* to its committed offset, once nothing of it is in flight;
-  until then no record of it gets in. So the records of a partition are handled in order, without a gap and without a
-  repetition.
+  until then no record of it gets in, and the stage does not know of it. So the records of a partition are handled in order,
+  without a gap and without a repetition.
+
+A chore is a batch without records, and both rules hold for it: it is for partitions, and says that they stand where they stood.
 """
 
 from __future__ import annotations
 
-import itertools
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 
-from workers.batch import Batch, BatchPolicy, weight
+from workers.batch import Batch, BatchPolicy
+from workers.in_flight import GIVE_WAY_S, InFlight
 from workers.stage import Place, Received
+from workers.waiting import Waiting
 
-News = tuple[Literal["assigned", "released"], tuple[Place, ...]]
 
-
-class Flow:
-    """The queue and the batches in flight. All methods may be called from any thread."""
+class Flow(InFlight):
+    """The queue and what is in flight. All methods may be called from any thread."""
 
     def __init__(
         self,
@@ -34,41 +33,16 @@ class Flow:
         queue_bytes: int,
         alone: Callable[[Received], bool] = lambda _: False,
         clock: Callable[[], float] = time.monotonic,
+        background: Collection[str] = (),
     ) -> None:
+        super().__init__()
         self.policy, self._clock = policy, clock
-        #: Which record makes a batch of its own.
-        self._alone = alone
         self.queue_bytes = queue_bytes
-        self._changed = threading.Condition()
-        self._epoch = 0
-        self._owned: set[Place] = set()
-        # How many departures there were, and which of them was a partition's last.
-        self._departures = 0
-        self._left: dict[Place, int] = {}
-        self._queue: deque[Received] = deque()
-        # When each of them came; apart, since a tuple of both would be one more object for the garbage collector to visit.
-        self._came: deque[float] = deque()
-        self._queued_bytes = 0
-        self._in_flight: dict[int, Batch] = {}
-        self._numbers = itertools.count()
-        self._news: deque[News] = deque()
-        self._seek_back: set[Place] = set()
-        # Whether nothing may be sought back yet.
-        self._held_back = False
-        self._closed = False
+        #: ``alone``: which record makes a batch of its own; ``background``: topics that are not live.
+        self._queue = Waiting(alone, background)
         self._loaded = False
 
     # What polling does
-
-    def owned(self) -> frozenset[Place]:
-        """Our partitions."""
-        with self._changed:
-            return frozenset(self._owned)
-
-    def departures(self) -> int:
-        """How often partitions have left so far. Ask before seeking back, and hand it to ``sought_back``."""
-        with self._changed:
-            return self._departures
 
     def offer(self, records: Iterable[Received]) -> None:
         """Queues what a poll returned, but for partitions that are not ours or are to be sought back.
@@ -81,46 +55,47 @@ class Flow:
                 place = (record.topic, record.partition)
                 if place not in self._owned or place in self._seek_back:
                     continue
-                self._queue.append(record)
-                self._came.append(now)
-                self._queued_bytes += weight(record)
+                self._queue.add(record, now)
             self._changed.notify_all()
 
     def full(self) -> bool:
         """Whether polling should pause."""
         with self._changed:
-            return self._queued_bytes >= self.queue_bytes
+            return self._queue.bytes >= self.queue_bytes
 
     def drained(self) -> bool:
         """Whether paused partitions may resume: at a quarter of the bound, so that pausing does not flutter."""
         with self._changed:
-            return self._queued_bytes <= self.queue_bytes // 4
+            return self._queue.bytes <= self.queue_bytes // 4
 
     def idle(self) -> bool:
         """Nothing queued, in flight or to be read again: the consumer's position is what can be committed."""
         with self._changed:
             return not (self._queue or self._in_flight or self._seek_back)
 
+    @contextmanager
+    def rest(self) -> Iterator[bool]:
+        """While it lasts no chore begins; for the poll thread, so no batch does either. Yields whether the worker is idle.
+
+        A chore in flight is waited for a while: one after the other would keep the positions from being committed. And a chore
+        that began before a position moved on would set it back.
+        """
+        with self._changed:
+            self._resting = not (self._queue or self._seek_back or any(batch.records for batch in self._in_flight.values()))
+            if self._resting:
+                self._changed.wait_for(lambda: not self._in_flight, GIVE_WAY_S)
+        try:
+            yield self._resting and self.idle()
+        finally:
+            with self._changed:
+                self._resting = False
+                self._changed.notify_all()
+
     def held(self) -> set[Place]:
         """Partitions of which records are queued or in flight."""
         with self._changed:
-            return {(record.topic, record.partition) for record in self._queue} | self._places_in_flight()
-
-    def to_seek_back(self) -> set[Place]:
-        """Partitions to seek to their committed offsets now; none while a batch that holds one is in flight."""
-        with self._changed:
-            return set() if self._held_back else self._seek_back - self._places_in_flight()
-
-    def sought_back(self, place: Place, departures: int) -> None:
-        """The consumer stands at the committed offset of this partition: its records are welcome again.
-
-        Unless it left and came back since ``departures``: then that offset may be from before, and it is sought back anew.
-        """
-        with self._changed:
-            if self._left.get(place, 0) <= departures:
-                self._seek_back.discard(place)
-            elif place in self._owned:
-                self._seek_back.add(place)
+            handled = (batch.positions for batch in self._in_flight.values() if batch.records)
+            return self._queue.places().union(*handled)
 
     # What a rebalance does
 
@@ -133,8 +108,7 @@ class Flow:
             places = tuple(places)
             self._owned.update(places)
             self._seek_back.update(places)
-            self._news.append(("assigned", places))
-            self._changed.notify_all()
+            self._untold.update(places)
 
     def revoke(self, places: Iterable[Place], deadline_s: float) -> bool:
         """Gives partitions up once nothing of theirs is in flight, or after ``deadline_s`` gives up what is in flight.
@@ -163,22 +137,20 @@ class Flow:
 
     # What computing does
 
-    def news(self) -> list[News]:
-        """Partitions that came and went since the last call, in order; the stage hears it before it sees their records."""
-        with self._changed:
-            told = list(self._news)
-            self._news.clear()
-            return told
-
     def waiting(self) -> bool:
         """Whether records wait to be handled."""
         with self._changed:
             return bool(self._queue)
 
+    def live_s(self) -> float | None:
+        """Seconds that the oldest record has waited, if a live one waits; None when none does."""
+        with self._changed:
+            return self._queue.oldest_s(self._clock()) if self._queue.live else None
+
     def oldest_s(self) -> float:
         """Seconds that the oldest of the records that wait has waited; 0 when none does."""
         with self._changed:
-            return self._clock() - self._came[0] if self._came else 0.0
+            return self._queue.oldest_s(self._clock())
 
     def take(self, timeout_s: float) -> Batch | None:
         """The next batch, by the policy; None when there is none within ``timeout_s``, or news must be heard first."""
@@ -191,57 +163,22 @@ class Flow:
                 return None
             if loaded and self._loaded:
                 left = self.policy.linger_s - self.oldest_s()
-                self._changed.wait_for(lambda: self._closed or self._news or self._complete(), max(0.0, left))
+                self._changed.wait_for(lambda: self._closed or self._news or self._queue.complete(self.policy), max(0.0, left))
                 if self._closed or self._news:
                     return None
             self._loaded = loaded
-            number, size = self.policy.cut(self._joinable())
-            if not number:  # dropped while lingering
+            records, size = self._queue.cut(self.policy)
+            if not records:  # dropped while lingering
                 return None
-            records = [self._queue.popleft() for _ in range(number)]
-            for _ in range(number):
-                self._came.popleft()
-            self._queued_bytes -= size
-            batch = Batch(next(self._numbers), self._epoch, records, size)
-            self._in_flight[batch.number] = batch
-            return batch
-
-    def wait_for(self, batch: Batch, timeout_s: float) -> bool:
-        """Returns once the batch is no longer in flight; False when that took longer."""
-        with self._changed:
-            return self._changed.wait_for(lambda: batch.number not in self._in_flight, timeout_s)
+            return self._launch(Batch(next(self._numbers), self._epoch, records, size))
 
     # What committing does
-
-    def current(self, batch: Batch) -> bool:
-        """Whether the batch may still be committed."""
-        with self._changed:
-            return batch.epoch == self._epoch
-
-    def done(self, batch: Batch) -> None:
-        """The batch is committed, or given up."""
-        with self._changed:
-            self._in_flight.pop(batch.number, None)
-            self._changed.notify_all()
 
     def discard(self, *, hold: bool = False) -> None:
         """A transaction failed: everything uncommitted is to be read again; with ``hold`` not before ``resume``."""
         with self._changed:
             self._held_back = hold
             self._discard()
-            self._changed.notify_all()
-
-    def resume(self, *, renew: bool) -> None:
-        """What was held back may be read again.
-
-        With ``renew`` the stage first hears that its partitions went and came: it is not known whether the transaction was
-        committed, so a store beside it must be looked after.
-        """
-        with self._changed:
-            if renew and self._owned:
-                owned = tuple(self._owned)
-                self._news += [("released", owned), ("assigned", owned)]
-            self._held_back = False
             self._changed.notify_all()
 
     # The end
@@ -251,11 +188,6 @@ class Flow:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-
-    def closed(self) -> bool:
-        """Whether the worker is ending."""
-        with self._changed:
-            return self._closed
 
     def abandon(self) -> None:
         """The worker ends: nothing in flight will be committed, so nobody need wait for it."""
@@ -267,32 +199,11 @@ class Flow:
 
     # Under the lock
 
-    def _leave(self, places: Iterable[Place]) -> None:
-        self._departures += 1
-        self._owned.difference_update(places)
-        self._left.update((place, self._departures) for place in places)
-
-    def _places_in_flight(self) -> set[Place]:
-        return {place for batch in self._in_flight.values() for place in batch.positions}
-
-    def _joinable(self) -> Iterator[int]:
-        """The bytes of the first records that wait, up to one that makes a batch of its own."""
-        if self._queue and self._alone(self._queue[0]):
-            return iter([weight(self._queue[0])])
-        return map(weight, itertools.takewhile(lambda record: not self._alone(record), self._queue))
-
-    def _complete(self) -> bool:
-        return self.policy.full(len(self._queue), self._queued_bytes) or (bool(self._queue) and self._alone(self._queue[0]))
-
     def _drop(self, leaving: set[Place]) -> None:
         self._seek_back -= leaving
-        kept = [each for each in zip(self._queue, self._came, strict=True) if (each[0].topic, each[0].partition) not in leaving]
-        self._queue, self._came = deque(record for record, _ in kept), deque(came for _, came in kept)
-        self._queued_bytes = sum(map(weight, self._queue))
+        self._queue.drop(leaving)
 
     def _discard(self) -> None:
         self._epoch += 1
         self._queue.clear()
-        self._came.clear()
-        self._queued_bytes = 0
         self._seek_back = set(self._owned)

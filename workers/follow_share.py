@@ -1,4 +1,4 @@
-"""How much of a busy worker's time following the catalog may take, kept as an account of seconds."""
+"""How much of a busy worker's time following the catalog, or a stage's chores, may take, kept as an account of seconds."""
 
 from __future__ import annotations
 

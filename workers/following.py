@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Final
-
-from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError
 
 from reflink.catalog import Catalog
 from reflink.encoders import Encodes
-from reflink.entities import ID_KINDS, Work
+from reflink.entities import Work
 from reflink.errors import BadRecord, BadVector, DeviceTooSmall, NoMemory
-from reflink.identifiers import NORMALISERS
-from schemas import CatalogEvent
 from workers import metrics
-from workers.clients import REFUSALS, UNREADABLE, end_of, plain_consumer, refused, unreadable
+from workers.catalog_reading import CatalogReader
+from workers.catalog_reading import change_of as change_of
+from workers.clients import end_of
 from workers.errors import DeadLetterFlood, DeviceFull, Stalled
 from workers.settings import CatalogSettings
 from workers.snapshots import show_next
@@ -32,19 +26,10 @@ log = logging.getLogger(__name__)
 _STEP: Final = 32
 #: Works applied at a time while nothing else is to do.
 _BULK: Final = 1024
-_QUEUED: Final = 8
 #: How often the snapshot of the next start is looked at.
 _LOOK_S: Final = 60.0
 #: After waiting so long for a version, it is asked whether there is such a one.
 _DOUBT_S: Final = 2.0
-
-
-@dataclass(frozen=True)
-class _News:
-    """Changes in order, a work or the id of one that is gone, and the catalog's version after them."""
-
-    changes: Sequence[Work | str]
-    offset: int
 
 
 class CatalogFollower:
@@ -63,24 +48,16 @@ class CatalogFollower:
         make_room: Callable[[], bool] = lambda: False,
     ) -> None:
         self.settings, self.catalog, self.encoder, self._make_room = settings, catalog, encoder, make_room
-        self._queue: queue.Queue[_News | BaseException] = queue.Queue(maxsize=_QUEUED)
+        self.reader = CatalogReader(settings, catalog.offset)
         self._rest: list[Work | str] = []
         self._offset_after_rest = catalog.offset
-        #: The topic's end, as last heard.
-        self._end = catalog.offset
         #: Works in a row whose vector has no direction.
         self._without_vector = 0
         self._stop = threading.Event()
-        self._consumer: KafkaConsumer | None = None
 
     def start(self) -> int:
         """Begins to read where the catalog stands, which ``snapshots.open_catalog`` checked. Returns the topic's end."""
-        partition = TopicPartition(self.settings.topic("catalog"), 0)
-        self._consumer = plain_consumer(self.settings)
-        self._consumer.assign([partition])
-        end = self._end = int(self._consumer.end_offsets([partition])[partition])
-        self._consumer.seek(partition, self.catalog.offset)
-        threading.Thread(target=self._read, args=(partition,), name="catalog", daemon=True).start()
+        end = self.reader.start()
         if self.settings.catalog_snapshot is not None:
             threading.Thread(target=self._look, name="next-snapshot", daemon=True).start()
         return end
@@ -103,7 +80,7 @@ class CatalogFollower:
         if any_news:
             metrics.CATALOG_WORKS.set(len(self.catalog))
         metrics.CATALOG_OFFSET.set(self.catalog.offset)
-        metrics.CATALOG_LAG.set(max(0, self._end - self.catalog.offset))
+        metrics.CATALOG_LAG.set(self.lag)
         return any_news
 
     def wait_for(self, offset: int, deadline_s: float) -> None:
@@ -133,28 +110,21 @@ class CatalogFollower:
             else:
                 time.sleep(0.01)
 
-    def wait_for_works(self, ids: Iterable[str], deadline_s: float) -> None:
-        """Applies until the catalog has these works, or the deadline has passed."""
-        until = time.monotonic() + deadline_s
-        for work_id in ids:
-            while self.catalog.get(work_id) is None and time.monotonic() < until:
-                if not self.apply(0.0):
-                    time.sleep(0.005)
+    @property
+    def lag(self) -> int:
+        """Records of the topic that are not applied yet, as far as its end is known."""
+        return max(0, self.reader.end - self.catalog.offset)
 
     def close(self) -> None:
         """Stops reading."""
         self._stop.set()
-        if self._consumer is not None:
-            self._consumer.close()
+        self.reader.close()
 
     def _take(self) -> bool:
-        try:
-            news = self._queue.get_nowait()
-        except queue.Empty:
+        news = self.reader.take()
+        if news is None:
             return False
-        if isinstance(news, BaseException):
-            raise news
-        self._rest, self._offset_after_rest = list(news.changes), news.offset
+        self._rest, self._offset_after_rest = [change for _, _, change in news.records], news.offset
         if not self._rest:
             self.catalog.offset = news.offset
         return bool(self._rest)
@@ -219,67 +189,3 @@ class CatalogFollower:
         """In a thread of its own: a folder on the network that does not answer must not keep the topic from being read."""
         while not self._stop.wait(_LOOK_S):
             show_next(self.settings.catalog_snapshot)
-
-    def _read(self, partition: TopicPartition) -> None:
-        assert self._consumer is not None
-        position = self.catalog.offset
-        while not self._stop.is_set():
-            try:
-                polled = self._consumer.poll(timeout_ms=200)
-            except REFUSALS as error:
-                self._queue.put(refused(error, self.settings))
-                return
-            except UNREADABLE as error:
-                self._queue.put(unreadable(error))
-                return
-            except KafkaError as error:
-                log.warning("reading the catalog failed, trying again", extra={"reason": type(error).__name__})
-                time.sleep(0.5)
-                continue
-            except BaseException as error:
-                if not self._stop.is_set():
-                    self._queue.put(error)
-                return
-            records = polled.get(partition, [])
-            changes = [change for record in records if (change := _change_or_none(record.key, record.value)) is not None]
-            now_at = records[-1].offset + 1 if records else position
-            with suppress(KafkaError):  # also past transaction markers, where no record is
-                now_at = max(now_at, int(self._consumer.position(partition, timeout_ms=1000) or 0))
-                # Told with every fetch, an empty one too.
-                self._end = self._consumer.highwater(partition) or self._end
-            if now_at != position:
-                position = now_at
-                self._queue.put(_News(changes, position))
-
-
-def change_of(key: bytes | None, value: bytes | None) -> Work | str:
-    """The work as it now is, or the id of one that is gone. Raises BadRecord for an event that says neither, or both.
-
-    Only one worker of the fleet sends a bad catalog event to the dead letters (the ledger, which also consumes the topic
-    in its group); all others pass over it, each at the same place. So all ask here.
-    """
-    if not key:
-        raise BadRecord("catalog event: its key must be a work id, and there is none")
-    try:
-        work_id = key.decode()
-    except UnicodeDecodeError:
-        raise BadRecord(f"catalog event: its key {key!r} is not UTF-8") from None
-    if value is None:
-        return work_id
-    work = CatalogEvent.from_json(value).work
-    if work is None:
-        return work_id
-    if work.id != work_id:
-        raise BadRecord(f"catalog event: its key is {work_id!r} and its work's id {work.id!r}")
-    kind, _, name = work_id.partition(":")
-    # A source may have built its ids from identifiers that are not normalised.
-    if kind in ID_KINDS and (said := getattr(work.ids, kind)) and (meant := NORMALISERS[kind](name)) not in (None, said):
-        raise BadRecord(f"catalog event: its work's id means {kind} {meant!r} and its identifiers say {said!r}")
-    return work
-
-
-def _change_or_none(key: bytes | None, value: bytes | None) -> Work | str | None:
-    try:
-        return change_of(key, value)
-    except BadRecord:
-        return None

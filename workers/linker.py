@@ -20,7 +20,7 @@ from schemas.envelope import PaperEvent
 from workers import metrics
 from workers.errors import BadSettings, DeviceFull
 from workers.following import CatalogFollower
-from workers.outgoing import add_outcomes, fallback_messages
+from workers.outgoing import JudgedBy, add_outcomes, fallback_messages
 from workers.settings import Arithmetic, LinkerSettings
 from workers.snapshots import open_catalog
 from workers.stage import Output, Received, Stage
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from reflink.semantic import Encoder
 
 
-#: A paper and its references are published in one transaction, so it is in the catalog a moment later, if it is offered at all.
-_OWN_PAPER_S: Final = 1.0
+#: Works that a CPU encodes in some two seconds.
+_NEAR: Final = 200
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,6 @@ class LinkerView:
     def after(self, output: Output) -> LinkerView:
         """Itself: linking changes no catalog."""
         return self
-
-
-def own_papers(batch: Sequence[ReferenceEvent]) -> set[str]:
-    """The papers of references that carry their own paper's identifier: they can link to nothing else."""
-    return {event.citing for event in batch if event.citing in event.reference.ids.keys()}  # noqa: SIM118
 
 
 def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
@@ -159,10 +154,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         return ReferenceEvent.from_json(record.value or b"")
 
     def view(self, batch: Sequence[ReferenceEvent]) -> LinkerView:
-        """At least the version that events from ``retries`` ask for, and with the papers that cite themselves."""
+        """At least the version that events from ``retries`` ask for."""
         with _memory_told("new works", least=True):
             self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
-            self.follower.wait_for_works(own_papers(batch), _OWN_PAPER_S)
         return LinkerView(self.catalog, self.encoder, self.policy, int(self._clock() * 1000), self._of_works)
 
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
@@ -178,21 +172,34 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         references = [event.reference for event in batch]
         output, watch = Output(), Stopwatch()
         tokens_before, tokenised_s = view.encoder.tokens_read, view.encoder.spent.tokens_s
-        settled = semantic_step(references, view.catalog, view.encoder, view.policy, watch=watch, precise=view.precise)
+        settled = semantic_step(
+            references,
+            view.catalog,
+            view.encoder,
+            view.policy,
+            watch=watch,
+            precise=view.precise,
+            forbidden=[event.forbidden for event in batch],
+        )
         output.observed.tokens = view.encoder.tokens_read - tokens_before
         watch.move(view.encoder.spent.tokens_s - tokenised_s, "model", "tokens")
         links: list[tuple[PaperEvent, Outcome]] = []
         opens: list[tuple[PaperEvent, Open]] = []
         for event, result in zip(batch, settled, strict=True):
             if isinstance(result, Link):
-                links.append((event, Outcome(reference=event.reference, link=result)))
+                links.append((event, Outcome(reference=event.reference, link=result, forbidden=event.forbidden)))
             else:
                 opens.append((event, result))
-        add_outcomes(output, links, view.catalog.offset, view.now)
-        output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile)
+        by = JudgedBy(view.encoder.name, view.policy.fingerprint())
+        add_outcomes(output, links, view.catalog.offset, view.now, by)
+        output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile, by)
         watch.lap("encode")
         output.observed.seconds.update(watch.seconds)
         return output
+
+    def caught_up(self) -> bool:
+        """Retries ask for the newest works: while many have yet to be encoded, a batch of them would keep live ones waiting."""
+        return self.follower.lag <= _NEAR
 
     def follow(self, seconds: float) -> bool:
         """Encodes and adds new works. Raises DeviceFull."""

@@ -25,7 +25,8 @@ BATCH_TOKENS = Histogram("reflink_batch_tokens", "Encoder tokens in one batch, p
 # What the policy has learnt: the most a batch may have, and what the last one was expected to take; see "handle" for the truth.
 BATCH_BUDGET_BYTES = Gauge("reflink_batch_budget_bytes", "Most bytes of a batch, as learnt from the batches before.")
 BATCH_EXPECTED_SECONDS = Gauge("reflink_batch_expected_seconds", "Seconds that the last batch was expected to take.")
-# Where the time goes: wait (for records), follow (the catalog), handle (decoding included), commit.
+# Where the time goes: wait (for records), follow (the catalog), handle (decoding included), chore (what no record asks for,
+# without its commit), commit.
 STAGE_SECONDS = Histogram("reflink_stage_seconds", "Seconds spent in one step of one batch.", ["step"], buckets=_FINE_SECONDS)
 # Where handling's time goes: decode (events), text, tokens, model, search, verdict, encode (events).
 HANDLE_SECONDS = Counter("reflink_handle_seconds_total", "Seconds of handling committed batches, by what was done.", ["step"])
@@ -45,8 +46,20 @@ PROBABILITIES = Histogram(
     "reflink_probability", "The verdict's probability of the outcome's best candidate.", ["linked"], buckets=_PROBABILITIES
 )
 SCORES = Histogram("reflink_score", "Score of the outcome's best candidate.", ["method"], buckets=_SCORES)
-# What the ledger did with them: published, unchanged, late (an older version), gone (tombstone).
+# What the ledger did with them: published, unchanged, late (an older version), gone (tombstone), withdrawn (the cited work is
+# gone), overridden (as a curator says), too-large (for its topic, so neither published nor judged again).
 LEDGER_DECISIONS = Counter("reflink_ledger_decisions_total", "What became of outcomes in the ledger.", ["decision"])
+# Why the ledger sent references to be judged again: change (of the catalog), withdrawal (of the cited work), late (the outcome
+# did not know a change), override, sweep.
+JUDGED_AGAIN = Counter("reflink_judged_again_total", "References that the ledger sent to be judged again.", ["why"])
+# What a late work costs in time; only of links that it changed.
+WAKE_SECONDS = Histogram(
+    "reflink_wake_seconds", "From a change in the catalog topic to the publication of what it changed.", buckets=_LONG_SECONDS
+)
+# A ledger that falls behind wakes late; what is far behind was a bulk load.
+CHANGES_BEHIND = Gauge(
+    "reflink_ledger_changes_behind_records", "Records of the catalog topic that the ledger's references were not compared with."
+)
 # Lag to the last stable offset: what autoscaling reads.
 LAG = Gauge("reflink_lag_records", "Records between the committed position and the last stable offset.", ["topic", "partition"])
 # The catalog as this worker sees it.

@@ -23,6 +23,10 @@ def observe(seen: Observed) -> None:
         metrics.PROBABILITIES.labels(linked).observe(probability)
     for arrived, live in seen.arrivals:
         metrics.END_TO_END_SECONDS.labels("yes" if live else "no").observe(max(0.0, (now_ms - arrived) / 1000))
+    for why, count in seen.asked.items():
+        metrics.JUDGED_AGAIN.labels(why).inc(count)
+    for arrived in seen.woken:
+        metrics.WAKE_SECONDS.observe(max(0.0, (now_ms - arrived) / 1000))
     for step, seconds in seen.seconds.items():
         metrics.HANDLE_SECONDS.labels(step).inc(seconds)
     if seen.tokens:

@@ -6,7 +6,7 @@ kafka-python's ``send`` costs more than the event, so a record is what one paper
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from reflink.entities import Reference
 from reflink.policy import Open, Profile
@@ -18,10 +18,19 @@ from workers.topics import SPLIT_BYTES
 T = TypeVar("T")
 
 
-def add_outcomes(output: Output, outcomes: Sequence[tuple[PaperEvent, Outcome]], catalog_offset: int, now: int) -> None:
+class JudgedBy(NamedTuple):
+    """The encoder's name, and the fingerprint of the policy (reflink.policy); None: not known."""
+
+    model: str | None
+    policy: str | None
+
+
+def add_outcomes(
+    output: Output, outcomes: Sequence[tuple[PaperEvent, Outcome]], catalog_offset: int, now: int, by: JudgedBy
+) -> None:
     """Adds messages for ``outcomes``, one per paper and 512 KB, and what the metrics shall see of them."""
     for paper, items in _by_paper(outcomes):
-        sized = ((_size(item.reference), item) for item in items)
+        sized = ((_size(item.reference) + _size_of_ids(item.forbidden), item) for item in items)
         for group in split(sized, SPLIT_BYTES):
             event = OutcomesEvent(
                 schema_version=SCHEMA_VERSION,
@@ -30,6 +39,9 @@ def add_outcomes(output: Output, outcomes: Sequence[tuple[PaperEvent, Outcome]],
                 paper_version=paper.paper_version,
                 arrived=paper.arrived,
                 live=paper.live,
+                woken=paper.woken,
+                model=by.model,
+                policy=by.policy,
                 catalog_offset=catalog_offset,
                 judged=now,
                 items=tuple(group),
@@ -46,10 +58,12 @@ def add_outcomes(output: Output, outcomes: Sequence[tuple[PaperEvent, Outcome]],
             output.observed.probabilities.append((linked, link.probability))
 
 
-def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: int, profile: Profile) -> Iterator[Message]:
+def fallback_messages(
+    opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: int, profile: Profile, by: JudgedBy
+) -> Iterator[Message]:
     """Messages for ``fallback``, one per paper and 512 KB."""
     for paper, items in _by_paper(opens):
-        sized = ((_size(item.reference) + sum(len(id_) + 4 for id_ in item.found.places), item) for item in items)
+        sized = ((_size(item.reference) + _size_of_ids(item.found.places + item.forbidden), item) for item in items)
         for group in split(sized, SPLIT_BYTES):
             event = FallbackEvent(
                 schema_version=SCHEMA_VERSION,
@@ -57,6 +71,9 @@ def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: 
                 paper_version=paper.paper_version,
                 arrived=paper.arrived,
                 live=paper.live,
+                woken=paper.woken,
+                model=by.model,
+                policy=by.policy,
                 catalog_offset=catalog_offset,
                 profile=profile,
                 items=tuple(group),
@@ -65,12 +82,16 @@ def fallback_messages(opens: Sequence[tuple[PaperEvent, Open]], catalog_offset: 
 
 
 def _by_paper(items: Sequence[tuple[PaperEvent, T]]) -> Iterator[tuple[PaperEvent, list[T]]]:
-    """Items of the same paper, version and arrival together, papers in order of first appearance."""
-    groups: dict[tuple[str, int, int, bool], tuple[PaperEvent, list[T]]] = {}
+    """Items of the same paper, version, arrival and waking together, papers in order of first appearance."""
+    groups: dict[tuple[str, int, int, bool, int], tuple[PaperEvent, list[T]]] = {}
     for paper, item in items:
-        key = (paper.citing, paper.paper_version, paper.arrived, paper.live)
+        key = (paper.citing, paper.paper_version, paper.arrived, paper.live, paper.woken)
         groups.setdefault(key, (paper, []))[1].append(item)
     yield from groups.values()
+
+
+def _size_of_ids(ids: tuple[str, ...]) -> int:
+    return sum(len(id_.encode()) + 4 for id_ in ids)
 
 
 def _size(reference: Reference) -> int:

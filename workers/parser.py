@@ -1,4 +1,4 @@
-"""Parser: a paper's XML to its references, its manifest, and itself as a work of the catalog."""
+"""Parser: a paper's XML to its references and its manifest, which holds the paper itself as a work of the catalog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
 from reflink.recognition.tagger import shipped
 from reflink.workids import work_id
-from schemas import SCHEMA_VERSION, CatalogEvent, ManifestEvent, PaperPointer, ReferenceEvent
+from schemas import SCHEMA_VERSION, ManifestEvent, PaperPointer, ReferenceEvent
 from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
 from workers.pointers import read_beneath
 from workers.poison import attempts
@@ -48,7 +48,7 @@ class ParserStage(Stage[PaperVersion, NoView]):
 
     name = "parser"
     inputs = ("papers",)
-    outputs = ("references", "outcomes", "catalog")
+    outputs = ("references", "outcomes")
 
     def __init__(self, settings: ParserSettings) -> None:
         self.settings = settings
@@ -79,12 +79,10 @@ class ParserStage(Stage[PaperVersion, NoView]):
         return NoView()
 
     def handle(self, batch: Sequence[PaperVersion], view: NoView) -> Output:
-        """A manifest, a record per reference, and the paper as a work."""
+        """A manifest and a record per reference."""
         output = Output()
         for paper in batch:
-            output.messages += withdrawal(paper) if paper.paper is None else parsed(paper, paper.paper)
-            if self.settings.offer_papers:
-                output.messages += offered(paper)
+            output.messages += parsed(paper, offered=self.settings.offer_papers)
         return output
 
     def _content(self, record: Received) -> bytes:
@@ -108,9 +106,14 @@ def _version(record: Received) -> int:
     return int(header)
 
 
-def parsed(version: PaperVersion, paper: Paper) -> list[Message]:
-    """The manifest first: the ledger knows the version before it hears of its references."""
-    key = version.citing.encode()
+def parsed(version: PaperVersion, *, offered: bool) -> list[Message]:
+    """The manifest first: the ledger knows the version before it hears of its references.
+
+    A withdrawn paper's has no references. ``offered``: whether the paper is a target too. Which version is the newest only the
+    ledger knows, so it enters the work in the catalog.
+    """
+    key, paper = version.citing.encode(), version.paper
+    references = () if paper is None else paper.references
     manifest = ManifestEvent(
         schema_version=SCHEMA_VERSION,
         kind="manifest",
@@ -118,7 +121,10 @@ def parsed(version: PaperVersion, paper: Paper) -> list[Message]:
         paper_version=version.version,
         arrived=version.arrived,
         live=version.live,
-        references=tuple(reference.id for reference in paper.references),
+        references=tuple(reference.id for reference in references),
+        withdrawn=paper is None,
+        offered=offered,
+        work=paper.work() if offered and paper is not None else None,
     )
     events = (
         ReferenceEvent(
@@ -129,36 +135,12 @@ def parsed(version: PaperVersion, paper: Paper) -> list[Message]:
             live=version.live,
             reference=reference,
         )
-        for reference in paper.references
+        for reference in references
     )
     return [
         Message("outcomes", key, manifest.to_json()),
         *(Message("references", key, event.to_json()) for event in events),
     ]
-
-
-def withdrawal(version: PaperVersion) -> list[Message]:
-    """A manifest without references."""
-    manifest = ManifestEvent(
-        schema_version=SCHEMA_VERSION,
-        kind="manifest",
-        citing=version.citing,
-        paper_version=version.version,
-        arrived=version.arrived,
-        live=version.live,
-        references=(),
-        withdrawn=True,
-    )
-    return [Message("outcomes", version.citing.encode(), manifest.to_json())]
-
-
-def offered(version: PaperVersion) -> list[Message]:
-    """The paper as a target; a withdrawn one leaves with its reason, then a tombstone."""
-    key = version.citing.encode()
-    if version.paper is None:
-        event = CatalogEvent(schema_version=SCHEMA_VERSION, withdrawn="its source withdrew the paper")
-        return [Message("catalog", key, event.to_json()), Message("catalog", key, None)]
-    return [Message("catalog", key, CatalogEvent(schema_version=SCHEMA_VERSION, work=version.paper.work()).to_json())]
 
 
 def _gunzip(data: bytes, limit: int) -> bytes:

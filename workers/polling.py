@@ -14,11 +14,11 @@ from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError
 from kafka.structs import MemberState
 
 from workers import metrics
-from workers.clients import REFUSALS, UNREADABLE, refused, unreadable
+from workers.clients import REFUSALS, UNREADABLE, received, refused, unreadable
 from workers.errors import Stalled
 from workers.flow import Flow
 from workers.settings import WorkerSettings
-from workers.stage import Place, Received, Stage
+from workers.stage import Place, Stage
 from workers.watchdog import Activity
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         #: Hears our member id.
         self._remember = remember
         self.joined = False
-        #: Next committed offset by partition, shared with the committer.
+        #: Next committed offset by partition, shared with the committer; right for all that need not be sought back.
         self.committed = committed
         self._names = {settings.topic(name): name for name in (*stage.inputs, *stage.background_inputs)}
         self._background = frozenset(stage.background_inputs)
@@ -55,6 +55,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         self._paused = False
         self._told: frozenset[TopicPartition] = frozenset()
         self._lagging = False
+        #: Partitions of which nothing was committed yet: ``committed`` says where they begin.
+        self._untouched: set[Place] = set()
         self._next_idle_commit = 0.0
         self._next_lag = 0.0
         #: Committed position when last seen to move, and when; and when any of them last did.
@@ -76,9 +78,11 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                 self._pause_or_resume()
                 self._fetch(_PAUSED_POLL_MS if self._paused else _POLL_MS)
                 now = time.monotonic()
-                if now >= self._next_idle_commit and self.flow.idle():
-                    self._next_idle_commit = now + self.settings.idle_commit_s
-                    self._commit_position()
+                if now >= self._next_idle_commit:
+                    with self.flow.rest() as idle:
+                        if idle:
+                            self._next_idle_commit = now + self.settings.idle_commit_s
+                            self._commit_position()
                 if now >= self._next_lag:
                     self._next_lag = now + self.settings.lag_interval_s
                     self._measure_lag()
@@ -155,6 +159,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         return bool(metadata.state == MemberState.REBALANCING)
 
     def _seek_back(self) -> None:
+        sought: list[tuple[Place, int]] = []
         for place in self.flow.to_seek_back():
             partition, departures = self._partition(place), self.flow.departures()
             try:
@@ -163,12 +168,24 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                     self.consumer.seek_to_beginning(partition)
                 else:
                     self.consumer.seek(partition, offset)
+                self._learn(place, offset)
             except (IllegalStateError, AssertionError, ValueError):
                 continue  # it left just now; the listener says so to the flow
             except KafkaTimeoutError:
                 continue  # an open transaction of a killed worker holds it: next turn, the others need not wait
-            self.flow.sought_back(place, departures)
+            sought.append((place, departures))
             log.info("reading again", extra={"partition": place, "from_offset": offset})
+        for place, departures in sought:  # at once, lest the stage opens one after the other
+            self.flow.sought_back(place, departures)
+
+    def _learn(self, place: Place, offset: int | None) -> None:
+        """Where a partition stands, for chores, which commit that again. Without an offset it is where reading begins."""
+        (self._untouched.add if offset is None else self._untouched.discard)(place)
+        position = offset if offset is not None else self.consumer.position(self._partition(place), timeout_ms=_SEEK_MS)
+        if position is None:
+            self.committed.pop(place, None)
+        else:
+            self.committed[place] = position
 
     def _committed(self, partition: TopicPartition) -> int | None:
         """The committed offset as it is now, None without one.
@@ -188,7 +205,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             self._paused, self._told = paused, assignment
         if background and not self._paused:
             # What is judged again waits for what is judged first.
-            (self.consumer.pause if self._lagging or self.flow.waiting() else self.consumer.resume)(*background)
+            held_back = self._lagging or self.flow.waiting() or not self.stage.caught_up()
+            (self.consumer.pause if held_back else self.consumer.resume)(*background)
 
     def _fetch(self, timeout_ms: int) -> None:
         polled = self.consumer.poll(timeout_ms=timeout_ms)
@@ -197,19 +215,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
         if not polled:
             return
         names = self._names
-        self.flow.offer(
-            Received(
-                names[record.topic],
-                record.partition,
-                record.offset,
-                record.key,
-                record.value,
-                tuple((name, value or b"") for name, value in record.headers),
-                record.timestamp,
-            )
-            for records in polled.values()
-            for record in records
-        )
+        self.flow.offer(received(names[record.topic], record) for records in polled.values() for record in records)
 
     def _commit_position(self) -> None:
         """Moves the group past transaction markers and aborted records, so that an idle worker's lag is 0."""
@@ -219,7 +225,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                 position = self.consumer.position(self._partition(place), timeout_ms=_CALL_MS)
             except (IllegalStateError, AssertionError):
                 continue
-            if position is not None and position != self.committed.get(place) and not self.flow.to_seek_back():
+            moved = position != self.committed.get(place) or place in self._untouched
+            if position is not None and moved and not self.flow.to_seek_back():
                 behind[place] = position
         if not behind or not self.flow.idle():
             return
@@ -230,6 +237,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             log.debug("idle commit failed", extra={"reason": type(error).__name__})
             return
         self.committed.update(behind)
+        self._untouched.difference_update(behind)
 
     def _measure_lag(self) -> None:
         places = self.flow.owned()
@@ -250,10 +258,12 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                 found = self.consumer.committed(self._partition(place), timeout_ms=_CALL_MS)
                 position = found if found is not None else 0
             lag = max(0, ends[self._partition(place)] - position)
-            lagging |= lag > 0 and place[0] not in self._background
+            # What is in hand is lag too, at any moment of steady traffic: the queue holds background inputs back for that.
+            lagging |= lag > self.settings.batch_records and place[0] not in self._background
             metrics.LAG.labels(place[0], str(place[1])).set(lag)
             before = self._progress.get(place)
-            held_back = place[0] in self._background and self._lagging
+            # Of what is held back nothing is in hand: the queue was never empty, or the catalog is far behind.
+            held_back = place[0] in self._background and (self._lagging or place not in held)
             if lag == 0 or held_back or before is None or before[0] != position:
                 self._progress[place] = (position, now)
                 self._any_progress = now

@@ -15,6 +15,7 @@ from workers import metrics
 from workers.settings import (
     CatalogSettings,
     FallbackSettings,
+    FollowingSettings,
     KafkaSettings,
     LedgerSettings,
     LinkerSettings,
@@ -35,11 +36,12 @@ _NAMES: Final[dict[Any, str]] = {
 _SECTIONS: Final[list[tuple[str, type[KafkaSettings], type[KafkaSettings] | None]]] = [
     ("Every command", KafkaSettings, None),
     ("Every worker", WorkerSettings, KafkaSettings),
-    ("Workers that follow the catalog (linker, fallback, ledger)", CatalogSettings, WorkerSettings),
+    ("Workers that follow the catalog (linker, fallback, ledger)", FollowingSettings, WorkerSettings),
+    ("Linker and fallback", CatalogSettings, FollowingSettings),
     ("Parser", ParserSettings, WorkerSettings),
     ("Linker", LinkerSettings, CatalogSettings),
     ("Fallback", FallbackSettings, CatalogSettings),
-    ("Ledger", LedgerSettings, CatalogSettings),
+    ("Ledger", LedgerSettings, FollowingSettings),
 ]
 
 

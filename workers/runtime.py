@@ -3,7 +3,7 @@
     poll thread ──Flow──▶ compute thread ──queue──▶ commit thread
 
 Polling never waits for handling, so heartbeats and rebalances go on while a batch is in the encoder; handling overlaps with the
-commit of the batch before, but for stages whose batches build on each other.
+commit of the batch before, but for stages whose batches build on each other: those do chores between them (``chores.py``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Final
 from workers import metrics
 from workers.announcing import announce
 from workers.batch import Batch, BatchPolicy
+from workers.chores import Chores
 from workers.clients import group_consumer, transactional_producer
 from workers.committer import Committer, Finished
 from workers.flow import Flow
@@ -28,7 +29,7 @@ from workers.membership import Membership
 from workers.memory import Returning, settle
 from workers.poison import FloodGuard, Judged, judge
 from workers.polling import Poller
-from workers.settings import CatalogSettings, WorkerSettings
+from workers.settings import FollowingSettings, WorkerSettings
 from workers.slot import Slot
 from workers.stage import Stage
 from workers.topics import Found, TopicAdmin
@@ -56,14 +57,20 @@ class Runtime:
         #: Of this worker's slot; also the name of its files.
         self._slot = f"{settings.topic(stage.name)}-{settings.slot}"
         self.journal = Journal(settings.state_dir, self._slot, deaths=settings.poison_deaths)
-        self.flow = Flow(policy, queue_bytes=settings.queue_bytes, alone=self.journal.suspect, clock=clock)
+        self.flow = Flow(
+            policy,
+            queue_bytes=settings.queue_bytes,
+            alone=self.journal.suspect,
+            clock=clock,
+            background=stage.background_inputs,
+        )
         self.flood = FloodGuard(window=settings.flood_window, share=settings.flood_share, run=settings.flood_run)
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
         self._poller: Poller | None = None
         #: Where /metrics and /health are, once they are.
         self.health_port: int | None = None
-        share = settings.follow_share if isinstance(settings, CatalogSettings) else 1.0
+        share = settings.follow_share if isinstance(settings, FollowingSettings) else 1.0
         self._follow_share = FollowShare(share, clock())
         #: Called when the stage has loaded all that it keeps.
         self.when_warm: Callable[[], object] = lambda: None
@@ -178,13 +185,16 @@ class Runtime:
     def _compute(self, committer: Committer) -> None:
         try:
             returning = Returning(self._clock())
+            chores = self._chores(committer) if self.stage.sequential else None
             while not self._stopping.is_set():
                 returning.at(self._clock())
                 self._hear_news()
-                followed = self._follow()
+                busy = self._follow()
+                if chores is not None:
+                    busy |= chores.turn()
                 waited = self._clock()
-                # While there is news of the catalog an idle worker does not sleep.
-                batch = self.flow.take(0.0 if followed else _IDLE_S)
+                # While there is news of the catalog, or a chore, an idle worker does not sleep.
+                batch = self.flow.take(0.0 if busy else _IDLE_S)
                 if batch is None:
                     continue
                 started = self._clock()
@@ -203,15 +213,16 @@ class Runtime:
             (self.stage.assigned if kind == "assigned" else self.stage.released)(places)
 
     def _follow(self) -> bool:
-        """The catalog's turn: its share of the time while records wait, else as long as there is news, in short turns."""
+        """The catalog's turn: its share of the time while live records wait, else as long as there is news, in short turns."""
         started = self._clock()
-        seconds = self._follow_share.turn(started, waiting=self.flow.waiting())
+        # What is judged again asks for the newest works, so its waiting is no reason to leave them alone.
+        seconds = self._follow_share.turn(started, waiting=self.flow.live_s() is not None)
         if seconds is None:
             return False
         with self.watchdog.activity("following the catalog"):
             any_news = self.stage.follow(seconds)
         ended = self._clock()
-        self._follow_share.took(ended, self.flow.oldest_s())
+        self._follow_share.took(ended, self.flow.live_s() or 0.0)
         if any_news:
             metrics.STAGE_SECONDS.labels("follow").observe(ended - started)
         return any_news
@@ -245,6 +256,13 @@ class Runtime:
                 return
         if finished.offsets is not None:
             self.stage.committed(finished.output, finished.offsets)
+
+    def _chores(self, committer: Committer) -> Chores:
+        def commit(finished: Finished) -> None:
+            committer.finished.put(finished)
+            self._await_commit(finished)
+
+        return Chores(self.stage, self.flow, committer.positions, commit, self.watchdog.activity, self._clock)
 
     # Probes
 

@@ -16,8 +16,9 @@ from workers.sending import Sender
 
 #: Identifiers of this kind are the check's; 10.5555 is the prefix that nobody registers.
 PREFIX: Final = "10.5555/reflink-check."
-#: A reference that was judged before its work was known is sent again after so long: nothing wakes it yet.
-_AGAIN_S: Final = 1.0
+#: A reference that was judged before its work was known is woken by the ledger. Retries come behind live references, so where
+#: there are always some, the paper is sent again after so long.
+_AGAIN_S: Final = 10.0
 _CITES_WORK, _CITES_NOTHING = "r1", "r2"
 #: Letters only, lest numbers be taken for volumes and pages of something.
 _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
@@ -94,7 +95,7 @@ class Sentinel:
         sender.flush()
 
     def must_be_sent_again(self) -> bool:
-        """Whether its newest version was judged without the work, which may be known by now."""
+        """Whether its newest version was judged without the work, and no retry has mended that for long."""
         judged = self.judged.get(self._id(_CITES_WORK), 0) >= self.version and bool(self.why_not)
         return judged and time.monotonic() - self._sent_at >= _AGAIN_S
 
@@ -183,7 +184,7 @@ class Sentinel:
         if self.why_not:
             return (
                 f"linker: it does not know the work at offset {self.work_offset} of the catalog topic ({self.why_not}): "
-                "does it follow? reflink_catalog_offset says how far"
+                "does it follow? reflink_catalog_offset says how far, of the ledger too, which wakes the reference"
             )
         return f"ledger: outcomes came and no links: {_LOOK.format('ledger', 'outcomes')}"
 
@@ -193,4 +194,6 @@ class Sentinel:
             return f"parser: it did not hear of the withdrawal: {_LOOK.format('parser', 'papers')}"
         if self.outcomes:
             return f"ledger: links of a withdrawn paper are there still: {_LOOK.format('ledger', 'outcomes')}"
+        if self.citing in self.works:
+            return f"ledger: the paper itself is in the catalog topic still: {_LOOK.format('ledger', 'outcomes')}"
         return f"broker: {', '.join(sorted(self.works))} is in the catalog topic still"

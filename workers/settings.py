@@ -105,8 +105,14 @@ class ParserSettings(WorkerSettings):
     max_references: Count = Field(20_000, description="Most references of a paper; beyond it a dead letter.")
 
 
-class CatalogSettings(WorkerSettings):
-    """What a worker that follows the catalog needs."""
+class FollowingSettings(WorkerSettings):
+    """What a worker that follows the catalog needs, whatever it keeps of it."""
+
+    follow_share: float = Field(0.2, gt=0, le=1, description="Largest share of a busy worker's time that following may take.")
+
+
+class CatalogSettings(FollowingSettings):
+    """What a worker that searches the catalog needs."""
 
     catalog_snapshot: Path | None = Field(
         None,
@@ -121,7 +127,6 @@ class CatalogSettings(WorkerSettings):
     verify_snapshot: bool = Field(
         True, description="Read every byte of the snapshot at the start and compare checksums: 0.2 s for 500 MB in memory."
     )
-    follow_share: float = Field(0.2, gt=0, le=1, description="Largest share of a busy worker's time that following may take.")
 
 
 class VerdictSettings(CatalogSettings):
@@ -224,8 +229,32 @@ class FallbackSettings(VerdictSettings):
     )
 
 
-class LedgerSettings(CatalogSettings):
-    """Outcomes to links. Its store is in ``state_dir``."""
+class LedgerSettings(FollowingSettings):
+    """Outcomes to links. Its store and its works by key are in ``state_dir``."""
+
+    wakes_per_s: float = Field(
+        500.0,
+        gt=0,
+        description="Most references a second that changes of the catalog have judged again, for each ledger. The rest waits, "
+        "also over restarts.",
+    )
+    wake_probability: float = Field(
+        0.01,
+        ge=0,
+        le=1,
+        description="A changed work has a reference judged again that neither cites it nor carries its identifier where the "
+        "verdict on the two gives at least this probability; 0: wherever they have a key in common.",
+    )
+    sweep_per_s: float = Field(
+        10.0,
+        ge=0,
+        description="References a second that the sweep has judged again, each ledger, while changes ask for none; 0: off.",
+    )
+    sweep_every_h: float = Field(
+        24.0,
+        ge=0,
+        description="Least hours from the beginning of one sweep to that of the next. None begins while the catalog rests.",
+    )
 
 
 S = TypeVar("S", bound=KafkaSettings)

@@ -64,6 +64,10 @@ class Observed:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     probabilities: list[tuple[str, float]] = field(default_factory=list)
     arrivals: list[tuple[int, bool]] = field(default_factory=list)
+    #: Judgements asked for, by why.
+    asked: Counter[str] = field(default_factory=Counter)
+    #: When the changes of the catalog arrived that made what is published, in milliseconds.
+    woken: list[int] = field(default_factory=list)
     tokens: int = 0
     #: By step within handling; see the metric.
     seconds: Counter[str] = field(default_factory=Counter)
@@ -76,6 +80,8 @@ class Observed:
         self.reasons.update(other.reasons)
         self.probabilities += other.probabilities
         self.arrivals += other.arrivals
+        self.asked.update(other.asked)
+        self.woken += other.woken
         self.tokens += other.tokens
         self.seconds.update(other.seconds)
 
@@ -87,12 +93,16 @@ class Output:
     messages: list[Message] = field(default_factory=list)
     writes: dict[Hashable, bytes | None] = field(default_factory=dict)
     observed: Observed = field(default_factory=Observed)
+    #: Of a chore: the partitions of inputs for which it is, which must be this worker's still when it is committed. With
+    #: messages there is at least one.
+    places: frozenset[Place] = frozenset()
 
     def add(self, other: Output) -> None:
         """Takes in the output of the records that came next."""
         self.messages += other.messages
         self.writes.update(other.writes)
         self.observed.add(other.observed)
+        self.places |= other.places
 
 
 class View(Protocol):
@@ -150,12 +160,33 @@ class Stage(ABC, Generic[E, V]):
         An exception means that a record of the batch is poison: the runtime finds out which by halving the batch.
         """
 
+    def chore(self) -> Output | None:
+        """What the stage has to do that no record asks for, e.g. judging again what a new work may answer. None: nothing now.
+
+        Called between batches, of sequential stages alone; one call takes some 50 ms at most. While live records wait, chores
+        and their commits take at most a fifth of the time. Messages are committed in a transaction of their own, together with
+        where ``Output.places`` stand, so that the broker refuses them from a worker that has lost its partitions. Without
+        messages there is no transaction. Then ``committed`` hears of it.
+
+        An output may come to nothing, and the stage is not told: a partition came, went or is yet to be read, or the
+        transaction failed. So ``chore`` leaves the stage as it is, ``committed`` alone changes it, and what was not committed
+        is offered again. What is raised here ends the worker: there is no record to blame.
+        """
+        return None
+
+    def caught_up(self) -> bool:
+        """Whether the background inputs may be read; called on the polling thread."""
+        return True
+
     def follow(self, seconds: float) -> bool:
         """Takes in news of the catalog for at most so long. Returns whether there was any."""
         return False
 
     def assigned(self, places: Sequence[Place]) -> None:
-        """These partitions of the inputs are now this worker's; called before any of their records is handled."""
+        """These partitions of the inputs are now this worker's; called before any of their records is handled.
+
+        What their last worker committed can be read by then: no transaction is open on them.
+        """
 
     def released(self, places: Sequence[Place]) -> None:
         """These partitions are another worker's now; nothing of theirs is in flight."""

@@ -76,6 +76,8 @@ TOPICS: Final[dict[str, Topic]] = {
         Topic("catalog", "compact", 2 * MEGABYTE, partitions=1, config=_COMPACTED),
         Topic("links", "compact", 2 * MEGABYTE, config=_COMPACTED),
         Topic("manifests", "compact", 2 * MEGABYTE, config=_COMPACTED),
+        # What curators say: few, and for ever.
+        Topic("overrides", "compact", 2 * MEGABYTE, config=_COMPACTED),
         # Its days count from the death: of a record that is a year old, nothing would be left tomorrow.
         Topic(
             "dead-letters",
@@ -89,7 +91,7 @@ TOPICS: Final[dict[str, Topic]] = {
 }
 
 #: Topics that a worker pairs partition by partition: the ledger of partition p of outcomes owns partition p of the others.
-PAIRED: Final = ("outcomes", "links", "manifests")
+PAIRED: Final = ("outcomes", "links", "manifests", "overrides")
 
 
 def partition_of(key: bytes, partitions: int) -> int:

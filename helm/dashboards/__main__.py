@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from helm.dashboards.catalog import catalog
+from helm.dashboards.continuous import continuous
 from helm.dashboards.gpu import gpu
 from helm.dashboards.overview import overview
 from helm.dashboards.quality import quality
@@ -20,6 +21,7 @@ DASHBOARDS: Final[dict[str, Callable[[], str]]] = {
     "workers": workers,
     "gpu": gpu,
     "catalog": catalog,
+    "continuous": continuous,
     "quality": quality,
 }
 

@@ -41,7 +41,7 @@ def _now() -> list[Panel]:
         figure(
             "Furthest behind",
             "Records between the catalog topic's end and the worker furthest behind. Good: near 0. High for minutes: works "
-            "come faster than they are encoded; references to the newest works stay without a link so long.",
+            "come faster than they are encoded; their references are judged again then.",
             "short",
             Query(f"max({series('reflink_catalog_lag_records', *_FOLLOWERS)})"),
             [(None, GREEN), (1000, YELLOW), (100_000, RED)],
@@ -107,7 +107,7 @@ def _history() -> list[Panel]:
         curves(
             "Works that arrive",
             "Records of the catalog topic that each worker takes in, per second. Good: papers in, and your loads. Nothing "
-            "while papers come: the parser no longer makes works of them.",
+            "while papers come: they are not offered as works (REFLINK_OFFER_PAPERS).",
             "suffix: /s",
             # A start is no arrival: it jumps from 0 to the snapshot's offset.
             [
@@ -126,10 +126,10 @@ def _history() -> list[Panel]:
         ),
         curves(
             "Opened from",
-            "Processes by what their catalog was opened from: snapshot, previous (the one before, as the newest was unusable) "
+            "Linkers and fallbacks by what they opened: snapshot, previous (the one before, as the newest was unusable) "
             "or topic. Good: snapshot. topic with a large catalog: starts take long; see the snapshot job.",
             "short",
-            [Query(f"sum by (worker, source) ({series('reflink_catalog_source', *_FOLLOWERS)}) > 0", "{{worker}} {{source}}")],
+            [Query(f"sum by (worker, source) ({series('reflink_catalog_source', *_READERS)}) > 0", "{{worker}} {{source}}")],
             stacked="normal",
         ),
         curves(

@@ -48,8 +48,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Links out",
-            "References a second that were linked. Good: it follows Papers in, some tens of links to a paper. 0 while papers "
-            "come in: look at the lag by topic, which names the worker that stands still.",
+            "References a second that were linked, also those judged again. Good: it follows Papers in, some tens of links to "
+            "a paper. 0 while papers come in: look at the lag by topic, which names the worker that stands still.",
             "suffix: /s",
             Query(rate(_OUTCOMES, _LINKED)),
             [(None, BLUE)],
@@ -113,7 +113,7 @@ def _flow() -> list[Panel]:
         curves(
             "Papers in, references out",
             "Per second: papers read, references that got an outcome, and those of them that were linked. Good: the three "
-            "curves have one shape. Papers without outcomes: a worker behind the parser stands still, see the lag.",
+            "curves have one shape, but for what is judged again (see continuous). Papers without outcomes: see the lag.",
             "suffix: /s",
             [
                 Query(rate("reflink_records_in_total", *_PAPERS), "papers"),
@@ -179,8 +179,8 @@ def _results() -> list[Panel]:
         ),
         curves(
             "The ledger's decisions",
-            "published: new or changed links. unchanged: the same again, after a replay. late: of an older version of the "
-            "paper. gone: taken back. Good: published. Much unchanged without a replay: something is sent again and again.",
+            "published: new or changed links. unchanged: judged again, the same. late: of an older version of the paper. gone, "
+            "withdrawn: taken back with the paper or the cited work. Good: published; for the others see continuous.",
             "suffix: /s",
             [Query(rate("reflink_ledger_decisions_total", by="decision"), "{{decision}}")],
         ),

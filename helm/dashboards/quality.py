@@ -48,7 +48,7 @@ def _now() -> list[Panel]:
         figure(
             "Against the day before",
             "Linked now, less linked in the same hour yesterday. Good: within 5 points either way. Beyond: a feed, the catalog "
-            "or the model changed since. No data for the first day.",
+            "or the model changed since, or much is judged again (see continuous). No data for the first day.",
             "percentunit",
             Query(f"({_linked()}) - ({_linked('1d')})"),
             [(None, "orange"), (-0.05, BLUE), (0.05, "orange")],

@@ -106,6 +106,10 @@ class Works:
         members = self._component(work_id)
         return members[0] if members else work_id
 
+    def members(self, work_id: str) -> tuple[str, ...]:
+        """Ids of all works that are one with it, ascending, its own among them; empty when no work has or bears it."""
+        return self._components.get(work_id) or self._component(work_id)
+
     def put(self, work: Work) -> bool:
         """Adds the work or replaces the one with its id; False, and nothing done, when it is there unchanged."""
         before = self.get(work.id)

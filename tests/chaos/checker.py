@@ -19,7 +19,7 @@ from kafka import KafkaConsumer, TopicPartition
 from tests.chaos.papers import POISON_EVERY, REFERENCES, citing
 
 #: Of an event: when, and at which version of the catalog, which a fault may change and must not matter.
-TIMES: Final = ("arrived", "judged", "catalog_offset", "paper_version", "live")
+TIMES: Final = ("arrived", "judged", "catalog_offset", "paper_version", "live", "woken")
 #: An encoder's last digits depend on what shares its batch.
 _TOLERANCE: Final = 1e-3
 _SHOWN: Final = 5
@@ -57,6 +57,8 @@ class Run:
         self.links = list(self._read("links"))
         self.dead = [record for record in self._read("dead-letters") if record.value is not None]
         self.references = Counter(json.loads(record.value)["reference"]["id"] for record in self._read("references"))
+        #: How often each was asked for again, as the catalog grew.
+        self.again = Counter(json.loads(record.value)["reference"]["id"] for record in self._read("retries"))
         self.judged: Counter[str] = Counter()
         self.manifests: Counter[str] = Counter()
         for record in self._read("outcomes"):
@@ -70,13 +72,15 @@ class Run:
             "linked": sum(_event(record)["link"].get("cited") is not None for record in self.links if record.value),
             "dead letters": len(self.dead),
             "references": self.references.total(),
+            "judged again": self.again.total(),
             "outcomes": self.judged.total(),
         }
 
     def problems(self, papers: int) -> Iterator[str]:
         """What is lost, doubled, or of nowhere."""
-        wanted = dict.fromkeys(reference for _, reference in expected(papers))
-        sound = dict.fromkeys(paper for paper, _ in expected(papers))
+        wanted = Counter(reference for _, reference in expected(papers))
+        sound = Counter({paper: 1 for paper, _ in expected(papers)})
+        asked = Counter({reference: 1 + self.again[reference] for reference in wanted})
         current: dict[str, Any] = {}
         published: Counter[str] = Counter()
         for record in self.links:
@@ -84,12 +88,14 @@ class Run:
             published[key] += 1
             current[key] = record.value
         yield from _compare("references", self.references, wanted)
-        yield from _compare("outcomes", self.judged, wanted)
+        yield from _compare("retries", self.again, asked, least=0)
+        yield from _compare("outcomes", self.judged, asked)
         yield from _compare("manifests in outcomes", self.manifests, sound)
-        yield from _compare("links", published, wanted)
+        # What is judged again is published again when it is another.
+        yield from _compare("links", published, asked, least=1)
         yield from _some("links: tombstones of", [key for key, value in current.items() if value is None])
         poison = Counter(record.key.decode() for record in self.dead)
-        names = {f"paper-{number}": None for number in range(0, papers, POISON_EVERY)}
+        names = Counter(f"paper-{number}" for number in range(0, papers, POISON_EVERY))
         yield from _compare("dead letters", poison, names)
 
     def differences(self, other: Run) -> Iterator[str]:
@@ -121,9 +127,12 @@ class Run:
             consumer.close()
 
 
-def _compare(what: str, found: Counter[str], wanted: dict[str, None]) -> Iterator[str]:
-    yield from _some(f"{what}: lost", [key for key in wanted if key not in found])
-    yield from _some(f"{what}: doubled", [key for key, count in found.items() if count > 1])
+def _compare(what: str, found: Counter[str], wanted: Counter[str], *, least: int | None = None) -> Iterator[str]:
+    """Each as often as wanted, or at ``least`` so often."""
+    yield from _some(
+        f"{what}: lost", [key for key, count in wanted.items() if found[key] < (count if least is None else least)]
+    )
+    yield from _some(f"{what}: doubled", [key for key, count in found.items() if count > wanted[key] > 0])
     yield from _some(f"{what}: of nowhere", [key for key in found if key not in wanted])
 
 

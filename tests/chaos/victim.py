@@ -21,8 +21,8 @@ from reflink.catalog import Catalog
 from tests.chaos.orders import Order, Phase
 from workers import runtime
 from workers.cli import main
+from workers.ledger.store import PartitionStore
 from workers.polling import Poller
-from workers.store import PartitionStore
 
 
 class Victim:

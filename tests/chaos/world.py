@@ -25,6 +25,8 @@ from workers.sending import Sender
 
 #: What each worker reads: when nothing of it is left, everything is linked.
 READ: Final[dict[Worker, str]] = {"parser": "papers", "linker": "references", "fallback": "fallback", "ledger": "outcomes"}
+#: What is judged again, as the catalog grew.
+_AGAIN: Final[tuple[Worker, str]] = ("linker", "retries")
 #: So long without any progress, and it is given up that everything will be linked.
 _PATIENCE_S: Final = 180.0
 #: Of a ledger's state folder, so that it can be filled.
@@ -116,6 +118,7 @@ class World:
             "revocation_deadline_s": 2,
             "batch_records": 64,
             "idle_commit_s": 0.5,
+            "sweep_per_s": 200,  # a ledger whose disk was lost sweeps, and nothing is at rest until it has
             **settings,
         }
         self.pipeline = Pipeline(folder, program=program, **chosen)
@@ -225,11 +228,11 @@ class World:
     def settle(self) -> None:
         """Waits until all that was sent is linked. Raises TimeoutError when nothing moves any more."""
         moved, quiet = time.monotonic(), 0
-        before: dict[Worker, int] = {}
+        before: dict[tuple[Worker, str], int] = {}
         while quiet < 2:
             if self.failure is not None:
                 raise self.failure
-            left = {worker: lag(self.kafka, worker, topic) for worker, topic in READ.items()}
+            left = {(worker, topic): lag(self.kafka, worker, topic) for worker, topic in (*READ.items(), _AGAIN)}
             quiet = 0 if any(left.values()) else quiet + 1
             if left != before:
                 moved, before = time.monotonic(), left

@@ -3,7 +3,8 @@
     python -m tests.helm --papers .cache/jats --works works.jsonl.gz [--pace 12] --out docs
 
 Papers come at a pace, then four times as fast for a while, then at the pace again. The catalog has the works that these papers
-cite, and one of two hundred of the others. Needs the extra bench (matplotlib).
+cite, and one of two hundred of the others. One work of ten comes a minute before the end, and a few others leave with it. Needs
+the extra bench (matplotlib).
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import itertools
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from helm.dashboards.pictures import main as draw
@@ -24,6 +26,7 @@ from reflink.jats import parse
 from tests.data import ROOT
 from tests.helm.expressions import RULES
 from tests.helm.observed import Observed, observed
+from workers.loading import load
 from workers.local import catalogs
 from workers.local.broker import Broker
 from workers.local.papers import Published, publish_wave, waves
@@ -33,10 +36,14 @@ from workers.settings import FallbackSettings, LinkerSettings
 
 #: Minutes, and how many times the pace.
 PHASES = ((2.0, 1.0), (1.0, 4.0), (2.0, 1.0))
+#: When the catalog changes.
+LATER_S = 60 * (sum(minutes for minutes, _ in PHASES) - 1)
 #: What the pictures show beyond the load: the last links come out.
 AFTER_S = 15.0
 #: One of so many works that no paper cites is in the catalog too.
 OTHERS = 200
+#: One of so many works of the catalog comes late, and then one of so many of the others leaves.
+LATE, LEAVING = 10, 100
 EXAMPLES = ROOT / "examples" / "papers"
 EVERY_S = 2
 
@@ -73,19 +80,38 @@ def catalog_of(papers: Sequence[Path], works: Path, to: Path) -> Path:
     return to
 
 
-def send(running: Observed, papers: Path, pace: float) -> None:
-    """Keeps to the pace whatever the workers do. Raises WorkerDied."""
+def held_back(works: Path, late: Path) -> None:
+    """Takes one of ``LATE`` works out of a file, to another."""
+    lines = works.read_bytes().splitlines(keepends=True)
+    late.write_bytes(b"".join(lines[::LATE]))
+    works.write_bytes(b"".join(line for number, line in enumerate(lines) if number % LATE))
+
+
+def change(works: Path, late: Path, running: Observed) -> None:
+    """The late works come, and some of the others leave."""
+    load((each for each in read_works(late) if isinstance(each, Work)), running.kafka)
+    with Sender(running.kafka) as sender:
+        for work in itertools.islice(read_works(works), 0, None, LEAVING):
+            if isinstance(work, Work):
+                sender.send("catalog", work.id.encode(), None, partition=0)
+
+
+def send(running: Observed, papers: Path, pace: float, later: Callable[[], None]) -> None:
+    """Keeps to the pace whatever the workers do; calls ``later`` a minute before the end. Raises WorkerDied."""
     pointers, published = Path(running.pipeline.settings["pointer_root"]), Published()
     with Sender(running.kafka) as sender:
         # Among the examples are files that are no papers: a few dead letters, all at once with the last real paper.
         examples = (publish_wave(wave, sender, published, pointer_root=pointers) for wave in waves(EXAMPLES))
         real = publish_wave(papers, sender, published, pointer_root=pointers)
-        started = time.monotonic()
+        started, waiting = time.monotonic(), True
         for at in due(pace):
             running.pipeline.check()
             time.sleep(max(0.0, started + at - time.monotonic()))
             next(real, None)
             sender.flush()
+            if waiting and at >= LATER_S:
+                waiting = False
+                later()
         for _ in itertools.chain(*examples):
             sender.flush()
 
@@ -102,12 +128,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         papers = chosen(given.papers, len(list(due(given.pace))), folder / "papers")
         works = catalog_of(papers, given.works, folder / "works.jsonl")
+        held_back(works, folder / "late.jsonl")
         snapshot = catalogs.build(works, folder, LinkerSettings(), FallbackSettings(), print)
         broker = stack.enter_context(Broker.start(port=free_port()))
         watched = observed(broker.address, folder, works, snapshot=snapshot, every_s=EVERY_S, rules=RULES)
         running = stack.enter_context(watched)
         print(f"Prometheus: {running.prometheus.url}", flush=True)
-        send(running, folder / "papers", given.pace)
+        send(running, folder / "papers", given.pace, partial(change, works, folder / "late.jsonl", running))
         time.sleep(AFTER_S)
         minutes = sum(each for each, _ in PHASES) + AFTER_S / 60
         done = draw(["--prometheus", running.prometheus.url, "--minutes", f"{minutes:g}", "--out", str(given.out)])

@@ -15,6 +15,7 @@ PAGES = (
     "docs/operations.md",
     "docs/runbook.md",
     "docs/dashboards.md",
+    "docs/curating.md",
     "helm/reflink/README.md",
     "helm/reflink/templates/NOTES.txt",
 )

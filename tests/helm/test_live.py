@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from helm.dashboards.querying import QueryFailed, filled
+from schemas import LinkEvent
 from tests.data import CACHE, ROOT
 from tests.helm.expressions import RULES, Panel, Rule, panels, rules, selectors, without_comparisons, without_offsets
 from tests.helm.observed import Observed, observed
+from tests.kafka import read_all, send
 from workers.local import catalogs
 from workers.local.broker import Broker
 from workers.local.papers import Published, publish_wave, waves
@@ -48,7 +50,15 @@ def watched(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         # Twice: a counter that is new has no rate before it grows again.
         for wave in waves(EXAMPLES / "papers") * 2:
             publish(running, wave)
+        withdraw_a_cited_work(running)
         yield running
+
+
+def withdraw_a_cited_work(running: Observed) -> None:
+    """So that a link is taken back and its reference judged again."""
+    links = (LinkEvent.from_json(each.value) for each in read_all(running.kafka, "links") if each.value)
+    cited = sorted({each.link.cited for each in links if each.link.cited is not None})
+    send(running.kafka, "catalog", [(cited[0].encode(), None)])
 
 
 def publish(running: Observed, wave: Path) -> None:

@@ -15,7 +15,7 @@ from helm.dashboards import pictures
 from helm.dashboards.notation import written
 from helm.dashboards.pictures import Series, fetch, main
 from reflink.entities import Work
-from tests.helm.__main__ import OTHERS, catalog_of, chosen, due
+from tests.helm.__main__ import LATE, OTHERS, catalog_of, chosen, due, held_back
 from workers.local.ports import free_port
 
 
@@ -126,3 +126,11 @@ def test_the_catalog_of_a_load_has_what_its_papers_cite_and_a_few_others(tmp_pat
     lines = catalog_of(kept, works, tmp_path / "catalog.jsonl").read_text().splitlines()
     assert [Work.from_json(line).id for line in lines] == ["doi:10.1000/0", "doi:10.1000/2", f"doi:10.1000/{OTHERS}"]
     assert not any("more" in line for line in lines)
+
+
+def test_one_work_of_ten_comes_late(tmp_path: Path):
+    works, late = tmp_path / "works.jsonl", tmp_path / "late.jsonl"
+    works.write_text("".join(f"{number}\n" for number in range(2 * LATE + 1)))
+    held_back(works, late)
+    assert late.read_text().split() == ["0", str(LATE), str(2 * LATE)]
+    assert len(works.read_text().split()) == 2 * LATE - 2

@@ -18,7 +18,7 @@ from tests.helm.expressions import labels, rules, selectors
 from tests.programs import program
 from workers import errors, metrics
 from workers.announcing import EXPECTED
-from workers.settings import LinkerSettings, ParserSettings, WorkerSettings
+from workers.settings import LedgerSettings, LinkerSettings, ParserSettings, WorkerSettings
 from workers.topics import TOPICS
 
 RULES: Final = sorted((ROOT / "helm" / "reflink" / "rules").glob("*.yaml"))
@@ -144,13 +144,17 @@ def test_the_runbook_names_events_that_workers_log():
 def test_the_runbook_names_metrics_settings_and_commands_that_are_there():
     names = {name.removesuffix("_total") for name in series_declared()}
     assert {name.removesuffix("_total") for name in re.findall(r"`(reflink_\w+)`", RUNBOOK)} <= names
-    fields = {*LinkerSettings.model_fields, *ParserSettings.model_fields}
+    fields = {*LinkerSettings.model_fields, *ParserSettings.model_fields, *LedgerSettings.model_fields}
     assert {name.lower() for name in re.findall(r"\bREFLINK_([A-Z_]+)\b", RUNBOOK)} <= fields
     command = [sys.executable, "-m", "workers.cli", "dead-letters", "--help"]
     help_text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for verb in re.findall(r"reflink-worker dead-letters (\w+)", RUNBOOK):
         assert re.search(rf"^    {verb} ", help_text, re.MULTILINE), verb
-    assert set(re.findall(r"reflink-worker (\w[\w-]*)", RUNBOOK)) == {"dead-letters"}
+    assert set(re.findall(r"reflink-worker (\w[\w-]*)", RUNBOOK)) == {"dead-letters", "replay"}
+    command = [sys.executable, "-m", "workers.cli", "replay", "--help"]
+    help_text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for option in re.findall(r"reflink-worker replay (--\w+)", RUNBOOK):
+        assert re.search(rf"^  {option} ", help_text, re.MULTILINE), option
 
 
 def test_the_runbook_has_every_exit_code_that_needs_somebody():

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from tests.helm.chart import CHART, INSTALLS, KUBERNETES, helm, manifests, named, pods, set_manifests, workloads
-from workers import fallback, ledger, linker, parser, settings
+from workers import fallback, linker, parser, settings
+from workers.ledger import stage as ledger
 from workers.mistyped import unknown_names
 
 STAGES = {

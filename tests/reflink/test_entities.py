@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflink.entities import ID_KINDS, Candidate, Entity, Ids, Link, Paper, Reference, Work
+from reflink.entities import ID_KINDS, Candidate, Entity, Ids, Link, Paper, Reference, Related, Relation, Work
 from reflink.errors import BadRecord
 from reflink.policy import Found, Open
 from tests.schemas.generated import dicts_in, instances, new_fields
@@ -98,3 +98,18 @@ def test_a_paper_is_a_work_with_all_that_works_have(paper: Paper):
         assert getattr(work, name) == getattr(paper, name), name
     assert set(Work.model_fields) - set(Paper.model_fields) == {"status"}
     assert work.last_names == paper.authors
+
+
+@pytest.mark.parametrize(
+    ("kinds", "status"),
+    [
+        ((), None),
+        (("retracted-by",), "retracted"),
+        (("concern-by",), "concern"),
+        (("concern-by", "corrected-by", "retracted-by"), "retracted"),
+        (("corrected-by", "retracts", "concerns", "has-version"), None),
+    ],
+)
+def test_a_papers_status_is_what_it_says_of_itself(kinds: tuple[Relation, ...], status: str | None):
+    paper = Paper(id="doi:10.1/a", related=tuple(Related(kind=kind, ids=Ids()) for kind in kinds))
+    assert paper.work().status == status

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from hypothesis import strategies as st
 
 from reflink.entities import Entity
-from schemas import CatalogEvent
+from schemas import CatalogEvent, OverrideEvent
 from schemas.envelope import SCHEMA_VERSION
 
 #: JSON as any producer may write it.
@@ -19,7 +19,8 @@ json_values = st.recursive(
 )
 new_fields = st.dictionaries(st.text(min_size=1).map("new_".__add__), json_values, max_size=2)
 
-_ONE_OF = {CatalogEvent: ("work", "withdrawn")}
+#: Events that say exactly one of several things; a default says nothing.
+_ONE_OF = {CatalogEvent: ("work", "withdrawn"), OverrideEvent: ("pinned", "nothing", "forbidden")}
 
 
 def instances(model: type[Entity]) -> st.SearchStrategy[Any]:
@@ -32,11 +33,13 @@ def instances(model: type[Entity]) -> st.SearchStrategy[Any]:
     required = {name: fields[name] for name, info in model.model_fields.items() if info.is_required()}
     optional = {name: strategy for name, strategy in fields.items() if name not in required}
     if model in _ONE_OF:
+        rest = {name: strategy for name, strategy in optional.items() if name not in _ONE_OF[model]}
+        said = {
+            name: fields[name].filter(lambda value, default=model.model_fields[name].default: value != default)
+            for name in _ONE_OF[model]
+        }
         return st.one_of(
-            *(
-                st.fixed_dictionaries({**required, name: fields[name].filter(lambda value: value is not None)})
-                for name in _ONE_OF[model]
-            )
+            *(st.fixed_dictionaries({**required, name: strategy}, optional=rest) for name, strategy in said.items())
         ).map(lambda chosen: model(**chosen))
     return st.fixed_dictionaries(required, optional=optional).map(lambda chosen: model(**chosen))
 
@@ -46,7 +49,7 @@ def values(annotation: Any, constraints: list[Any] | tuple[Any, ...] = ()) -> st
     origin, arguments = get_origin(annotation), get_args(annotation)
     pattern = next((limit.pattern for limit in constraints if getattr(limit, "pattern", None)), None)
     if origin is Annotated:
-        return values(arguments[0], constraints)
+        return values(arguments[0], [*constraints, *(each for field in arguments[1:] for each in field.metadata)])
     if pattern is not None:
         return st.from_regex(pattern, fullmatch=True)
     if origin in (Union, types.UnionType):
@@ -60,8 +63,9 @@ def values(annotation: Any, constraints: list[Any] | tuple[Any, ...] = ()) -> st
     if isinstance(annotation, type) and issubclass(annotation, Entity):
         return instances(annotation)
     least = next((limit.ge for limit in constraints if hasattr(limit, "ge")), -(2**63))
+    shortest = next((limit.min_length for limit in constraints if hasattr(limit, "min_length")), 0)
     simple: dict[Any, st.SearchStrategy[Any]] = {
-        str: st.text(max_size=12),
+        str: st.text(min_size=shortest, max_size=12),
         int: st.integers(least, 2**63 - 1),
         float: st.floats(allow_nan=False, allow_infinity=False),
         bool: st.booleans(),

@@ -19,9 +19,19 @@ EXAMPLES = sorted(RELEASED.glob("v*/*.json"))
 SCHEMAS = sorted(RELEASED.glob("v*/schemas/*.json"))
 
 #: What old readers do not understand, event by event, and was done all the same. A ledger from before links by place refuses
-#: an outcome that has one: it is upgraded before the linkers are, and what was refused meanwhile is in its dead letters.
-_PLACE = "method: enum was ['identifier', 'lexical', 'semantic'] and is ['identifier', 'lexical', 'place', 'semantic']"
-KNOWN = {"link": [f"event.link.{_PLACE}"], "outcomes": [f"event.items[].link.{_PLACE}"]}
+#: an outcome that has one: it is upgraded before the linkers are, and what was refused meanwhile is in its dead letters. What a
+#: curator said and what was withdrawn stands in ``links`` alone: whoever reads these is upgraded before the ledger is.
+_METHOD = (
+    "method: enum was ['identifier', 'lexical', 'semantic'] and is ['curator', 'identifier', 'lexical', 'place', 'semantic']"
+)
+_UNRESOLVED = (
+    "unresolved: enum was ['below-threshold', 'empty', 'no-candidate', 'not-in-catalog'] and is "
+    "['below-threshold', 'empty', 'forbidden', 'no-candidate', 'not-in-catalog', 'withdrawn']"
+)
+KNOWN = {
+    name: [f"{where}.{_METHOD}", f"{where}.{_UNRESOLVED}"]
+    for name, where in {"link": "event.link", "outcomes": "event.items[].link"}.items()
+}
 
 
 def event_of(path: Path) -> str:
@@ -171,3 +181,25 @@ def test_a_link_by_place_and_the_numbers_of_its_evidence_travel():
     fallback = json.loads((RELEASED / "v1" / "fallback.json").read_text())
     fallback["items"][0]["found"]["places"] = ["doi:10.1371/journal.pone.0000308"]
     assert json.loads(EVENTS["fallback"].from_json(json.dumps(fallback)).to_json()) == fallback
+
+
+def test_what_continuous_linking_added_travels():
+    """Fields that came after the release: read, and written as they were."""
+    judged = {"woken": 1763740800000, "model": "some-encoder@1", "policy": "0badcafe"}
+    curated = {"action": "pinned", "reason": "the second edition is meant", "by": "a.curator", "at": 1763740800001}
+    work = {"id": "doi:10.5555/citing", "title": "On citing", "status": "concern"}
+    added: dict[str, dict[str, Any]] = {
+        "reference": {"woken": 1763740800000, "forbidden": ["pmid:1"]},
+        "fallback": judged,
+        "outcomes": judged,
+        "link": {**judged, "curated": curated},
+        "manifest": {"offered": True, "work": work},
+        "paper-state": {"kept": [0], "offered": True},
+    }
+    for name, fields in added.items():
+        document = json.loads((RELEASED / "v1" / f"{name}.json").read_text()) | fields
+        for item in document.get("items", ()):
+            item["forbidden"] = ["pmid:1", "doi:10.1371/journal.pone.0000308"]
+        event = EVENTS[name].from_json(json.dumps(document))
+        assert not event.model_extra, name
+        assert json.loads(event.to_json()) == document

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Work
 from reflink.errors import BadRecord
-from schemas import SCHEMA_VERSION, CatalogEvent, Event, ManifestEvent, PaperPointer, read_outcome_event
+from schemas import SCHEMA_VERSION, CatalogEvent, Event, ManifestEvent, OverrideEvent, PaperPointer, read_outcome_event
 from schemas.export import EVENTS
 from tests.schemas.generated import dicts_in, instances, new_fields
 
@@ -106,6 +106,33 @@ def test_any_bytes_are_an_event_or_a_bad_record(data: bytes, name: str):
 def test_a_catalog_event_says_exactly_one_thing(work: Work | None):
     with pytest.raises(ValueError, match="exactly one"):
         CatalogEvent(schema_version=1, work=work, withdrawn=None if work is None else "gone")
+
+
+OVERRIDE = {"schema_version": 1, "reference": "doi:10.1/a#r1.1", "reason": "told by its author", "at": 1}
+
+
+def test_an_override_says_of_which_paper_its_reference_is():
+    assert OverrideEvent.from_dict(OVERRIDE | {"pinned": "doi:10.1/b"}).citing == "doi:10.1/a"
+    assert OverrideEvent.from_dict(OVERRIDE | {"reference": "own-1#r#1.1", "nothing": True}).citing == "own-1"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{}, {"pinned": "doi:10.1/b", "nothing": True}, {"pinned": "doi:10.1/b", "forbidden": ["pmid:1"]},
+     {"nothing": True, "forbidden": ["pmid:1"]}, {"nothing": False}, {"forbidden": []}],
+)  # fmt: skip
+def test_an_override_says_exactly_one_thing(said: dict):
+    with pytest.raises(BadRecord, match="exactly one of pinned, nothing and forbidden"):
+        OverrideEvent.from_dict(OVERRIDE | said)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("reference", "doi:10.1/a"), ("reference", "#r1.1"), ("reference", "a#"), ("reason", ""), ("pinned", "")],
+)
+def test_an_override_is_checked(field: str, value: str):
+    with pytest.raises(BadRecord, match=field):
+        OverrideEvent.from_dict({"nothing": True, **OVERRIDE, field: value})
 
 
 @pytest.mark.parametrize(("field", "value"), [("sha256", "A" * 64), ("sha256", "a" * 63), ("size", -1), ("path", None)])

@@ -53,9 +53,9 @@ class World(AbstractContextManager["World"]):
         self.flow = Flow(policy, queue_bytes=10**12, clock=lambda: self.now)
         self.flow._changed = self  # type: ignore[assignment]
         self.flow.assign(places)
-        self.flow.news()
         for place in places:
             self.flow.sought_back(place, self.flow.departures())
+        self.flow.news()
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -167,8 +167,8 @@ def compute(stage: Busy, settings: WorkerSettings, count: int) -> None:
     """Runs the loop of the compute thread over so many waiting records."""
     runtime = Runtime(stage, settings, stage.clock)
     runtime.flow.assign([P])
-    runtime.flow.news()
     runtime.flow.sought_back(P, runtime.flow.departures())
+    runtime.flow.news()
     runtime.flow.offer([record(offset) for offset in range(count)])
     with runtime.journal:
         runtime._compute(_Committer(runtime, count))  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_s
 from tests.secure import SecureBroker, environment, secure_broker
 from tests.workers.corpus import EXAMPLES
 from tests.workers.echo import Echo, Running, running, until
+from tests.workers.links import link
 from tests.workers.test_snapshotting import Words
 from workers.access import TOOLS, Grant, give, tool_grants, worker_grants
 from workers.checking import CheckFailed, check
@@ -32,7 +33,7 @@ from workers.clients import plain_consumer, plain_producer
 from workers.errors import BrokerRefused
 from workers.exporting import export
 from workers.fallback import FallbackStage
-from workers.ledger import LedgerStage
+from workers.ledger.stage import LedgerStage
 from workers.linker import LinkerStage
 from workers.parser import ParserStage
 from workers.settings import KafkaSettings, LinkerSettings
@@ -74,8 +75,8 @@ def names(grants: list[Grant], *operations: str) -> set[str]:
 
 def test_a_worker_may_do_what_its_stage_says():
     grants = worker_grants(LedgerStage, "p.")
-    assert names(grants, "READ") == {"p.outcomes", "p.catalog", "p.links", "p.manifests"}
-    assert names(grants, "WRITE") == {"p.links", "p.manifests", "p.dead-letters"}
+    assert names(grants, "READ") == {"p.outcomes", "p.catalog", "p.links", "p.manifests", "p.overrides"}
+    assert names(grants, "WRITE") == {"p.links", "p.manifests", "p.catalog", "p.retries", "p.dead-letters"}
     assert [grant for grant in grants if grant.resource != "topic"] == [
         Grant("group", "p.ledger", "literal", "READ"),
         Grant("transactional-id", "p.ledger-", "prefixed", "WRITE"),
@@ -94,6 +95,11 @@ def test_only_the_ledger_writes_links():
     writers = {name for name, stage in STAGES.items() if "p.links" in names(worker_grants(stage, "p."), "WRITE")}
     assert writers == {"ledger"}
     assert not any("p.links" in names(tool_grants(tool, "p.", ["papers"]), "WRITE") for tool in TOOLS)
+
+
+def test_no_worker_writes_what_curators_say():
+    assert not any("p.overrides" in names(worker_grants(stage, "p."), "WRITE") for stage in STAGES.values())
+    assert [tool for tool in TOOLS if "p.overrides" in names(tool_grants(tool, "p.", ["papers"]), "WRITE")] == ["override"]
 
 
 # The command
@@ -225,8 +231,11 @@ def test_each_worker_does_its_work_with_its_own_rights_only(
         ["load", str(EXAMPLES / "works.jsonl"), "--quiet"],
         ["publish", str(next((EXAMPLES / "papers").rglob("*.xml"))), "--quiet"],
         ["withdraw", "doi:10.1/a"],
+        ["override", "nothing", "doi:10.1/a#r1.1", "--reason", "none", "--unknown", "--quiet"],
+        ["override", "list", "--quiet"],
+        ["replay", "--name", "all", "--quiet"],
     ],
-    ids=lambda tool: tool[0],
+    ids=lambda tool: " ".join(tool[:2]) if tool[0] == "override" else tool[0],
 )
 def test_each_tool_does_its_work_with_its_own_rights_only(
     tool: list[str], secure: SecureBroker, monkeypatch: pytest.MonkeyPatch, capsys: Any
@@ -260,6 +269,26 @@ def test_dead_letters_are_replayed_and_dropped_with_their_own_rights_only(
     assert main(["dead-letters", "replay", first, "--quiet"]) == 0, capsys.readouterr().err
     assert main(["dead-letters", "drop", second, "--quiet"]) == 0, capsys.readouterr().err
     assert len(read_all(admin, "references")) == 3
+
+
+def test_a_replay_is_looked_at_and_forgotten_with_its_own_rights_only(
+    secure: SecureBroker, monkeypatch: pytest.MonkeyPatch, capsys: Any
+):
+    prefix = new_prefix()
+    admin = create_topics(secure.address("PLAINTEXT"), prefix, partitions=1)
+    send(admin, "links", [(event.reference.id.encode(), event.to_json()) for event in (link("a#1"), link("a#2"))])
+    for name, value in environment(secure.as_user("tools", topic_prefix=prefix)).items():
+        monkeypatch.setenv(name, value)
+    give(admin, [("User:tools", grant) for grant in tool_grants("replay", prefix)])
+    assert main(["replay", "--name", "all", "--quiet"]) == 0, capsys.readouterr().err
+    assert len(read_all(admin, "retries")) == 2
+    capsys.readouterr()
+    assert main(["replay", "--status"]) == 0
+    assert "all" in capsys.readouterr().out
+    assert main(["replay", "--name", "all", "--forget"]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["replay", "--name", "all", "--forget"]) != 0
+    assert "no replay named all" in capsys.readouterr().err
 
 
 def test_a_snapshot_is_made_with_its_own_rights_only(secure: SecureBroker, tmp_path: Path):

@@ -24,9 +24,10 @@ from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_s
 from tests.workers.echo import Echo, Running, running, until
 from tests.workers.test_parser import XML
 from workers import metrics
+from workers.catalog_reading import News, change_of
 from workers.errors import DeadLetterFlood, Stalled, WrongTopic
-from workers.following import CatalogFollower, _News, change_of
-from workers.ledger import LedgerStage
+from workers.following import CatalogFollower
+from workers.ledger.stage import LedgerStage
 from workers.linker import LinkerStage, LinkerView
 from workers.local.broker import Broker
 from workers.parser import ParserStage
@@ -212,7 +213,7 @@ def fed(encoder: Any, changes: Sequence[Work | str], **settings: Any) -> Catalog
     follower = CatalogFollower(CatalogSettings(**settings), Catalog.empty(lexical_mode=None), encoder)
     if encoder is not None:
         follower.catalog = vector_catalog()
-    follower._queue.put(_News(changes, 99))
+    follower.reader._queue.put(News([(at, 0, change) for at, change in enumerate(changes)], 99))
     while follower.apply(0.0):
         pass
     return follower.catalog

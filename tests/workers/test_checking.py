@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reflink import jats
-from reflink.entities import Link, Reference
+from reflink.entities import Link, Reference, Work
 from reflink.policy import Open
 from schemas import CatalogEvent, FallbackEvent, ManifestEvent, Outcome, OutcomesEvent
 from tests.kafka import create_topics, lag, new_prefix, read_all, worker_settings
 from tests.workers.echo import Running, until
-from workers.checking import CheckFailed, check
+from workers.checking import CheckFailed, Watch, check
 from workers.cli import main
 from workers.fallback import FallbackStage
-from workers.ledger import LedgerStage
+from workers.ledger.stage import LedgerStage
 from workers.linker import LinkerStage
 from workers.local.broker import Broker
 from workers.parser import ParserStage
+from workers.sending import Sender
 from workers.sentinel import PREFIX, Sentinel
 from workers.settings import FallbackSettings, KafkaSettings, LedgerSettings, LinkerSettings, ParserSettings
 
@@ -139,6 +142,21 @@ def test_a_paper_that_becomes_a_dead_letter_is_told_at_once(workers: Workers, bo
         workers.start("parser")
 
 
+def test_a_reference_that_was_judged_before_its_work_came_is_woken_and_the_paper_is_not_sent_again(
+    workers: Workers, bound: KafkaSettings
+):
+    sentinel = Sentinel("aabbccddeeff0011")
+    with Watch(bound, sentinel) as watch, Sender(bound) as sender:
+        sentinel.send(sender)
+        watch.wait(lambda: sentinel.settled and len(sentinel.outcomes) == 2, monotonic() + 100, sentinel.stopped_at)
+        assert not sentinel.linked
+        sentinel.offer_work(sender)
+        watch.wait(lambda: sentinel.linked, monotonic() + 100, sentinel.stopped_at)
+        assert (sentinel.version, sentinel.method) == (1, "identifier")
+        sentinel.withdraw(sender)
+        watch.wait(lambda: sentinel.gone, monotonic() + 100, sentinel.left_behind)
+
+
 # Its paper
 
 
@@ -192,12 +210,27 @@ def test_others_papers_are_none_of_its_business():
     assert sentinel == Sentinel("00", version=1)
 
 
+def test_what_is_left_behind_is_laid_to_whom_it_is_due():
+    sentinel = Sentinel("00", version=1)
+    assert sentinel.left_behind().startswith("parser: ")
+    paper = {"citing": sentinel.citing, "paper_version": 2, "arrived": 0, "withdrawn": True}
+    heard(sentinel, "outcomes", ManifestEvent(schema_version=1, kind="manifest", references=(), **paper))
+    heard(sentinel, "catalog", CatalogEvent(schema_version=1, work=sentinel.work), key=sentinel.work.id)
+    assert sentinel.left_behind() == f"broker: {sentinel.work.id} is in the catalog topic still"
+    own = Work(id=sentinel.citing)
+    heard(sentinel, "catalog", CatalogEvent(schema_version=1, work=own), key=own.id)
+    assert sentinel.left_behind().startswith("ledger: the paper itself is in the catalog topic still: is a ledger running")
+
+
 def test_it_is_sent_again_only_when_it_was_judged_without_its_work():
-    sentinel = Sentinel("00", version=1, offered=True, parsed=True)
+    sentinel = Sentinel("00", version=1, offered=True, parsed=True, _sent_at=-inf)
     assert not sentinel.must_be_sent_again(), "not judged yet: the workers may be behind"
     for reference in ("r1", "r2"):
         heard(sentinel, "outcomes", outcome(sentinel, reference, unresolved="not-in-catalog"))
     assert sentinel.must_be_sent_again()
+    sentinel._sent_at = monotonic()
+    assert not sentinel.must_be_sent_again(), "the ledger may wake it yet"
+    sentinel._sent_at = -inf
     assert "at offset -1 of the catalog topic (not-in-catalog): does it follow?" in sentinel.stopped_at()
     sentinel.version = 2
     assert not sentinel.must_be_sent_again(), "the next version is on its way"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,10 @@ from kafka.errors import KafkaError, KafkaTimeoutError
 
 from tests.kafka import worker_settings
 from workers import clients
-from workers.clients import connect, fenced, transactional_producer
+from workers.clients import connect, fenced, plain_consumer, transactional_producer
 from workers.errors import BrokerUnreachable
 from workers.local.ports import free_port
+from workers.sending import Sender
 from workers.settings import KafkaSettings
 
 
@@ -66,3 +68,33 @@ def test_every_call_of_a_fenced_producer_says_so(kafka: KafkaSettings, state: An
         older.close(timeout=1)
         newer.close(timeout=1)
     assert not fenced(KafkaTimeoutError("no answer"))
+
+
+def test_a_partition_that_was_paused_with_records_in_hand_goes_on_when_it_is_resumed(kafka: KafkaSettings):
+    """Retries are paused whenever references come; those of references are then read to the last one."""
+    places = [TopicPartition(kafka.topic(name), 0) for name in ("retries", "references")]
+    with Sender(kafka) as sender:
+        for name, number in (("retries", 300), ("references", 20)):
+            for each in range(number):
+                sender.send(name, b"key", b"%d" % each, partition=0)
+    consumer = plain_consumer(kafka)
+    try:
+        consumer.assign(places)
+        consumer.pause(places[1])
+        counts = dict.fromkeys(places, 0)
+
+        def read(place: TopicPartition, number: int) -> None:
+            until = time.monotonic() + 30
+            while counts[place] < number and time.monotonic() < until:
+                for found, records in consumer.poll(timeout_ms=200, max_records=100).items():
+                    counts[found] += len(records)
+
+        read(places[0], 100)
+        consumer.pause(places[0])
+        consumer.resume(places[1])
+        read(places[1], 20)
+        consumer.resume(places[0])
+        read(places[0], 300)
+        assert counts == {places[0]: 300, places[1]: 20}
+    finally:
+        consumer.close()

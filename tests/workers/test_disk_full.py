@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.kafka import lag, read_all, send
-from tests.workers.ledgered import manifest, outcomes
+from tests.workers.ledger.ledgered import manifest, outcomes
 from workers.errors import StoreFailed
+from workers.ledger.store import PartitionStore
 from workers.local.pipeline import Pipeline
 from workers.settings import KafkaSettings
-from workers.store import PartitionStore
 
 MEGABYTE = 2**20
 

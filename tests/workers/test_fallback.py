@@ -106,3 +106,26 @@ def test_seeds_change_no_link() -> None:
     bare = [Open(reference=item.reference) for item in opens]
     paper = Policy(profile="paper")
     assert lexical_step(opens, catalog(), paper) == lexical_step(bare, catalog(), paper)
+
+
+def test_what_judged_and_what_asked_for_it_are_passed_on() -> None:
+    plain = event("doi:10.9/a", WORKS[:1], 3)
+    told = [
+        plain.model_copy(update={"model": "one@1", "policy": "00000001", "woken": 5}),
+        plain.model_copy(update={"model": "one@1", "policy": "00000001"}),
+        plain.model_copy(update={"model": "other@2", "policy": "00000002"}),
+        plain,
+    ]
+    said = [(each.model, each.policy, each.woken, len(each.items)) for each in handled(told)]
+    assert said == [("one@1", "00000001", 5, 1), ("one@1", "00000001", 0, 1), ("other@2", "00000002", 0, 1), (None, None, 0, 1)]
+
+
+@pytest.mark.parametrize("profile", ["production", "paper"])
+def test_a_forbidden_work_is_no_candidate_and_the_outcome_says_so(profile: Profile) -> None:
+    plain = event("doi:10.9/a", WORKS, 3, profile)
+    first, second = plain.items
+    batch = [plain.model_copy(update={"items": (first.model_copy(update={"forbidden": ("pmid:1",)}), second)})]
+    (outcomes,) = handled(batch)
+    assert [item.forbidden for item in outcomes.items] == [("pmid:1",), ()]
+    assert outcomes.items[0].link.cited != "pmid:1"
+    assert outcomes.items[1].link.cited == "pmid:2"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.filelist import FileList
+from workers.ledger.filelist import FileList
 
 
 @pytest.fixture

@@ -33,9 +33,9 @@ def flow_of(*places: Place, records: int = 10, bytes: int = 10**9, linger_s: flo
 def assign(flow: Flow, *places: Place) -> None:
     """Ours, heard of, and sought to their committed offsets."""
     flow.assign(places)
-    flow.news()
     for place in places:
         flow.sought_back(place, flow.departures())
+    flow.news()
 
 
 def taken(flow: Flow, timeout_s: float = 0) -> Batch:
@@ -163,11 +163,28 @@ def test_news_that_comes_while_a_batch_lingers_is_heard_first(event: str):
     time.sleep(0.05)
     if event == "assigned":
         flow.assign([Q])
+        flow.sought_back(Q, flow.departures())
         offer(flow, records(0, 9, Q))
     else:
         flow.lose([Q])
     assert lingering.answer() is None, "the stage would see records of a partition that it has not heard of"
     assert [kind for kind, _ in flow.news()] == [event]
+
+
+def test_the_stage_hears_of_a_partition_once_it_is_known_where_that_begins():
+    """Before, what its last worker has yet to commit would be missing in what the stage looks up."""
+    flow = flow_of()
+    flow.news()
+    flow.revoke([P], 0)
+    flow.assign([P, Q])
+    flow.resume(renew=True)
+    assert flow.news() == [("released", (P,))]
+    for place in (P, Q):
+        flow.sought_back(place, flow.departures())
+    assert flow.news() == [("assigned", (P, Q))]
+    flow.discard()
+    flow.sought_back(P, flow.departures())
+    assert flow.news() == [], "what is read again did not leave"
 
 
 # Rebalances
@@ -190,6 +207,7 @@ def test_a_partition_that_left_and_came_back_within_one_poll_is_read_again():
     offer(flow, records(8, 9))
     assert flow.take(0) is None, "records came in before the partition was sought back"
     flow.sought_back(P, flow.departures())
+    assert flow.news() == [("assigned", (P,))]
     offer(flow, records(3, 5))
     assert offsets(taken(flow)) == [3, 4]
 
@@ -326,6 +344,29 @@ def test_the_oldest_record_that_waits_is_known_by_its_age_whatever_left_before_i
     flow.discard()
     ages.append(flow.oldest_s())
     assert ages == [9.0, 8.0, 6.0, 0.0]
+
+
+def test_records_of_background_topics_wait_and_are_not_live():
+    clock, again = Clock(), ("retries", 0)
+    flow = Flow(BatchPolicy(records=2), queue_bytes=10**9, clock=clock, background=("retries",))
+    assign(flow, P, again)
+    clock.now = 1.0
+    offer(flow, records(0, 2, again))
+    assert flow.waiting()
+    assert flow.live_s() is None
+    clock.now = 3.0
+    offer(flow, records(0, 3))
+    assert flow.live_s() == 2.0  # of the oldest: they are handled in order
+    taken(flow)
+    assert flow.live_s() == 0.0
+    flow.revoke([P], 0)
+    assert flow.live_s() is None
+    flow.news()
+    assign(flow, P)
+    offer(flow, records(3, 4))
+    assert flow.live_s() is not None
+    flow.discard()
+    assert flow.live_s() is None
 
 
 def test_waiting_for_a_batch():

@@ -322,7 +322,7 @@ class Guarantee(RuleBasedStateMachine):
         """Left in peace, the worker finishes everything: nothing is ever lost or stuck."""
         if self.stolen:
             self.hear_of_it()
-        for _ in range(200):
+        for _ in range(400):  # all that 80 steps can produce, three at a time
             for place in PLACES:
                 self.assign(place)
             if self.polled is None and self.seeking is None:

@@ -1,12 +1,12 @@
-"""What the linker waits for before it judges, and what it encodes works and references with."""
+"""What the linker says of what it judged, and what it encodes works and references with."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from string import ascii_lowercase
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -15,50 +15,87 @@ from reflink.catalog import Catalog
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError
 from reflink.linker import propose
+from reflink.policy import Policy
 from reflink.semantic import Encoder
+from reflink.semantic.spent import Spent
 from reflink.semantic.token_budget import TokenBudget
-from schemas import SCHEMA_VERSION, CatalogEvent, ReferenceEvent
+from reflink.text import SEP
+from schemas import SCHEMA_VERSION, CatalogEvent, Event, FallbackEvent, OutcomesEvent, ReferenceEvent
 from tests.kafka import send, worker_settings
 from tests.workers.corpus import loaded
 from workers import metrics
-from workers.following import CatalogFollower
-from workers.linker import LinkerStage, load_encoders, own_papers
+from workers.clients import end_of
+from workers.linker import LinkerStage, LinkerView, load_encoders
 from workers.settings import KafkaSettings, LinkerSettings
+from workers.stage import Output
+
+E = TypeVar("E", bound=Event)
 
 OWN = "doi:10.5555/own"
 
 
-def event(**ids: str) -> ReferenceEvent:
-    reference = Reference(id=f"{OWN}#r1.1", citing=OWN, position=1, ids=Ids(**ids))
-    return ReferenceEvent(schema_version=SCHEMA_VERSION, citing=OWN, paper_version=1, arrived=0, reference=reference)
+# What comes out
 
 
-def test_only_a_reference_with_its_own_papers_identifier_is_waited_for():
-    assert own_papers([event(doi="10.5555/other"), event()]) == set()
-    assert own_papers([event(doi="10.5555/other"), event(doi="10.5555/own")]) == {OWN}
+class Letters:
+    """An encoder of how often each letter is there."""
+
+    name, precision, dim, separator, tokens_read, spent = "letters@1", "fp32", 26, SEP, 0, Spent()
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        counts = np.array([[text.lower().count(letter) for letter in ascii_lowercase] for text in texts], np.float32)
+        return (counts + 1e-3) / np.linalg.norm(counts + 1e-3, axis=1, keepdims=True)
 
 
-class News(CatalogFollower):
-    """Brings the paper with the third look, or never."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__(LinkerSettings(), Catalog.empty(lexical_mode=None), None)
-        self.left = after
-
-    def apply(self, seconds: float) -> bool:
-        self.left -= 1
-        if self.left == 0:
-            self.catalog.add([Work(id=OWN)])
-        return self.left == 0
+CITED = Work(id="doi:10.5555/cited", ids=Ids(doi="10.5555/cited"), title="Soil fungi of the wet forest", year=2001)
+TWIN = Work(id="doi:10.5555/twin", ids=Ids(doi="10.5555/twin"), title="Soil fungi of the wet forest", year=2001)
 
 
-def test_a_paper_that_comes_is_waited_for_and_one_that_does_not_only_so_long():
-    coming = News(after=3)
-    coming.wait_for_works({OWN}, 30.0)
-    assert coming.catalog.get(OWN) is not None
-    started = time.monotonic()
-    News(after=-1).wait_for_works({OWN}, 0.05)
-    assert time.monotonic() - started >= 0.05
+def handled(*events: ReferenceEvent, policy: Policy | None = None) -> Output:
+    encoder: Any = Letters()
+    catalog = Catalog.empty(dim=26, model=encoder.name, precision="fp32", lexical_mode=None)
+    catalog.add_encoded([CITED, TWIN], encoder)
+    return LinkerStage(LinkerSettings()).handle(events, LinkerView(catalog, encoder, policy or Policy(), 7))
+
+
+def citing(number: int, forbidden: tuple[str, ...] = (), woken: int = 0, **reference: Any) -> ReferenceEvent:
+    return ReferenceEvent(
+        schema_version=SCHEMA_VERSION, citing=OWN, paper_version=1, arrived=0, woken=woken, forbidden=forbidden,
+        reference=Reference(id=f"{OWN}#r{number}.1", citing=OWN, position=number, title=CITED.title, year=2001, **reference),
+    )  # fmt: skip
+
+
+def read(output: Output, topic: str, model: type[E]) -> list[E]:
+    return [model.from_json(message.value or b"") for message in output.messages if message.topic == topic]
+
+
+def test_events_say_what_judged_and_what_asked_for_it():
+    surely, policy = {"ids": Ids(doi="10.5555/cited")}, Policy(sure=0.9)
+    output = handled(
+        citing(1, **surely),
+        citing(2, woken=5, **surely),
+        citing(3, woken=6),
+        citing(4),
+        policy=policy,
+    )
+    outcomes = read(output, "outcomes", OutcomesEvent)
+    opens = read(output, "fallback", FallbackEvent)
+    assert [(each.woken, [item.reference.position for item in each.items]) for each in outcomes] == [(0, [1]), (5, [2])]
+    assert [(each.woken, [item.reference.position for item in each.items]) for each in opens] == [(6, [3]), (0, [4])]
+    said = {(each.model, each.policy) for each in (*outcomes, *opens)}
+    assert said == {("letters@1", policy.fingerprint())}
+
+
+def test_a_forbidden_work_is_no_candidate_and_the_outcome_says_so():
+    ids = {"ids": Ids(doi="10.5555/cited")}
+    eager = Policy(sure=0.0, accept=0.0)
+    output = handled(citing(1, **ids), citing(1, (CITED.id,), **ids), policy=eager)
+    first, second = read(output, "outcomes", OutcomesEvent)[0].items
+    assert (first.link.cited, first.forbidden) == (CITED.id, ())
+    assert (second.link.cited, second.forbidden) == (TWIN.id, (CITED.id,))
+    (opened,) = read(handled(citing(1, (CITED.id,))), "fallback", FallbackEvent)[0].items
+    assert opened.forbidden == (CITED.id,)
+    assert [each.cited for each in opened.found.semantic] == [TWIN.id]
 
 
 # Precisions
@@ -122,7 +159,7 @@ def test_a_catalog_of_fp32_is_grown_in_fp32_and_searched_for_references_in_bf16(
     new = Work(id="doi:10.5555/new", ids=Ids(doi="10.5555/new"), title="Genetic changes during breeding of maize")
     with warmed(kafka, tmp_path, bound(kafka, tmp_path, "fp32"), query_precision="bf16") as stage:
         send(kafka, "catalog", [(new.id.encode(), CatalogEvent(schema_version=SCHEMA_VERSION, work=new).to_json())])
-        stage.follower.wait_for_works({new.id}, 60)
+        stage.follower.wait_for(end_of(kafka, "catalog"), 60)
         assert stage.encoder.precision == "bf16"
         text = [stage.catalog.semantic_text(new)]
         assert stage.catalog.vectors is not None

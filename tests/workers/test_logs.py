@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import logs_restored
 from workers import logs
 
 
@@ -103,3 +104,13 @@ def test_only_the_library_is_cut_short(lines: Any):
     shown = [line["event"] for line in lines()]
     assert sum(event.startswith("ours") for event in shown) == 30
     assert 0 < shown.count("again") < 30
+
+
+def test_what_a_test_sets_up_is_undone_after_it():
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    with logs_restored():
+        logs.set_up("ERROR", worker="test")
+        assert (root.level, isinstance(root.handlers[-1].formatter, logs.JsonLines)) == (logging.ERROR, True)
+    assert [handler for handler in root.handlers if handler not in before] == []
+    assert root.level == level

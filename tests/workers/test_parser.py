@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.errors import BadRecord, NotAPaper, ReflinkError, TooLarge
-from schemas import CatalogEvent, ManifestEvent, PaperPointer, ReferenceEvent
+from schemas import ManifestEvent, PaperPointer, ReferenceEvent
 from workers.parser import ParserStage, decompress, fetch
 from workers.settings import ParserSettings
 from workers.stage import Message, NoView, Output, Received
@@ -46,20 +46,32 @@ def handled(*records: Received, **settings: object) -> list[Message]:
 # What comes out
 
 
-def test_a_paper_becomes_its_manifest_its_references_and_a_work():
+def manifest_of(messages: list[Message]) -> ManifestEvent:
+    return ManifestEvent.from_json(messages[0].value or b"")
+
+
+def test_a_paper_becomes_its_manifest_and_its_references():
     messages = handled(record())
-    assert [message.topic for message in messages] == ["outcomes", "references", "references", "catalog"]
+    assert [message.topic for message in messages] == ["outcomes", "references", "references"]
     assert {message.key for message in messages} == {CITING.encode()}
-    manifest = ManifestEvent.from_json(messages[0].value or b"")
+    manifest = manifest_of(messages)
     assert (manifest.citing, manifest.paper_version, manifest.arrived, manifest.live) == (CITING, ARRIVED, ARRIVED, True)
     assert manifest.references == (f"{CITING}#B1.1", f"{CITING}#B2.1")
-    events = [ReferenceEvent.from_json(message.value or b"") for message in messages[1:3]]
+    events = [ReferenceEvent.from_json(message.value or b"") for message in messages[1:]]
     assert tuple(event.reference.id for event in events) == manifest.references
     assert {(event.citing, event.paper_version, event.arrived) for event in events} == {(CITING, ARRIVED, ARRIVED)}
     assert "First work" in events[0].reference.raw_text
-    work = CatalogEvent.from_json(messages[3].value or b"").work
+    assert manifest.offered
+    assert manifest.work is not None
+    assert (manifest.work.id, manifest.work.title, manifest.work.status) == (CITING, "On citing", None)
+
+
+def test_a_paper_that_says_it_is_retracted_is_offered_as_such():
+    notice = b"""<related-article related-article-type="retracted-by" ext-link-type="doi" xlink:href="10.5555/notice"
+ xmlns:xlink="http://www.w3.org/1999/xlink"/></article-meta>"""
+    work = manifest_of(handled(record(XML.replace(b"</article-meta>", notice)))).work
     assert work is not None
-    assert (work.id, work.title) == (CITING, "On citing")
+    assert work.status == "retracted"
 
 
 def test_each_manifest_comes_before_its_references():
@@ -76,18 +88,17 @@ def test_each_manifest_comes_before_its_references():
 
 
 def test_papers_are_offered_only_when_they_should_be():
-    assert "catalog" not in {
-        message.topic for message in handled(record(), record(None, key=b"doi:10.1/a"), offer_papers=False)
-    }
+    for each in (record(), record(None, key=b"doi:10.1/a")):
+        manifest = manifest_of(handled(each, offer_papers=False))
+        assert (manifest.offered, manifest.work) == (False, None)
 
 
-def test_a_withdrawal_empties_the_manifest_and_takes_the_work_away_with_its_reason():
+def test_a_withdrawal_is_a_manifest_without_references_and_work():
     messages = handled(record(None, key=b"doi:10.5555/citing", version="9"))
-    assert [message.topic for message in messages] == ["outcomes", "catalog", "catalog"]
-    manifest = ManifestEvent.from_json(messages[0].value or b"")
+    assert [message.topic for message in messages] == ["outcomes"]
+    manifest = manifest_of(messages)
     assert (manifest.citing, manifest.paper_version, manifest.references, manifest.withdrawn) == (CITING, 9, (), True)
-    assert CatalogEvent.from_json(messages[1].value or b"").withdrawn == "its source withdrew the paper"
-    assert messages[2].value is None
+    assert (manifest.offered, manifest.work) == (True, None), "its entry in the catalog is to go"
 
 
 @pytest.mark.parametrize("key", [None, b"", b"a.xml", b"\xff"])

@@ -18,8 +18,9 @@ from reflink.semantic.token_budget import TokenBudget
 from schemas import ReferenceEvent
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 from workers import metrics, placing
+from workers.catalog_reading import News
 from workers.errors import BadSettings, DeviceFull
-from workers.following import CatalogFollower, _News
+from workers.following import CatalogFollower
 from workers.linker import LinkerStage, load_encoder
 from workers.poison import judge
 from workers.settings import LinkerSettings
@@ -57,8 +58,12 @@ class Placed(LinkerStage):
 
     def brought(self, works: Sequence[Work]) -> bool:
         """What comes when these works are news."""
-        self.follower._queue.put(_News(works, 99))
+        self.follower.reader._queue.put(news(works))
         return self.follow(0.0)
+
+
+def news(works: Sequence[Work]) -> News:
+    return News([(offset, 0, each) for offset, each in enumerate(works)], 99)
 
 
 def new_works(number: int) -> list[Work]:
@@ -138,7 +143,7 @@ def test_or_searched_from_host_memory_when_that_is_set(monkeypatch: pytest.Monke
 def test_a_catalog_that_outgrows_the_device_ends_the_worker_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
     stage = Placed(search_spare=64)
     full(monkeypatch)
-    stage.follower._queue.put(_News(new_works(200), 99))
+    stage.follower.reader._queue.put(news(new_works(200)))
     with pytest.raises(DeviceFull, match=r"cannot grow beyond \d+ works here, .* GiB free: .*REFLINK_SEARCH_STREAM=true"):
         stage.follow(0.9)
     assert len(stage.catalog) == len(stage.vectors) < 210
@@ -162,7 +167,6 @@ class OfOneView(LinkerStage):
     def __init__(self, stage: Placed) -> None:
         super().__init__(stage.settings)
         self.encoder, self.catalog, self.follower = stage.encoder, stage.catalog, stage.follower
-        self.follower.wait_for_works = lambda *_: None  # type: ignore[method-assign]
 
 
 class Full(OnDevice):

@@ -116,7 +116,7 @@ def test_partitions_pause_when_compute_is_behind_and_nothing_is_lost(kafka, stat
         most = 0
         until(lambda: stage.batches)
         while lag(kafka, "echo", "references"):
-            most = max(most, worker.runtime.flow._queued_bytes)
+            most = max(most, worker.runtime.flow._queue.bytes)
     assert sorted(int(value) for value in values(kafka)) == list(range(1500))
     # One poll may overshoot: at most what a single fetch holds.
     assert most < 200_000 + 1500 * 2200

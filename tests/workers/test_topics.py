@@ -13,8 +13,9 @@ from kafka.errors import MessageSizeTooLargeError
 
 from schemas.links import OUTCOME_HEADER
 from tests.kafka import new_prefix
-from workers import fallback, ledger, linker, parser
+from workers import fallback, linker, parser
 from workers.errors import BrokerUnreachable, WrongTopic
+from workers.ledger import stage as ledger
 from workers.settings import KafkaSettings
 from workers.topics import PAIRED, TOPICS, Found, TopicAdmin, check, partition_of
 

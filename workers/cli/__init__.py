@@ -8,7 +8,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from reflink.errors import ReflinkError
-from workers.cli import access, checking, dead_letters, demonstration, exporting, filling, pages, processes, snapshotting
+from workers.cli import (
+    access,
+    checking,
+    dead_letters,
+    demonstration,
+    exporting,
+    filling,
+    overriding,
+    pages,
+    processes,
+    replaying,
+    snapshotting,
+)
 from workers.cli.command import Run
 from workers.errors import WorkerError
 
@@ -63,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    for module in (processes, filling, snapshotting, exporting, checking, dead_letters, access, pages, demonstration):
+    modules = (processes, filling, snapshotting, exporting, checking, dead_letters, overriding, replaying, access, pages)
+    for module in (*modules, demonstration):
         module.add_to(command)
     return parser

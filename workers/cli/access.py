@@ -68,7 +68,7 @@ def _acls(arguments: argparse.Namespace) -> int:
 
 def _stages() -> dict[str, Any]:
     from workers.fallback import FallbackStage
-    from workers.ledger import LedgerStage
+    from workers.ledger.stage import LedgerStage
     from workers.linker import LinkerStage
     from workers.parser import ParserStage
 

@@ -13,6 +13,18 @@ Run = Callable[[argparse.Namespace], int]
 AddCommand = Callable[[str, str, Run], argparse.ArgumentParser]
 
 
+def add_verbs(parser: argparse.ArgumentParser) -> AddCommand:
+    """How a command with commands of its own adds them."""
+    verbs = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def verb(name: str, text: str, run: Run) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=text, description=text)
+        added.set_defaults(run=run)
+        return added
+
+    return verb
+
+
 @contextmanager
 def ended_by_sigterm() -> Iterator[None]:
     """SIGTERM ends what runs within as an exception would, so that it cleans up; the exit code is the shell's, 143."""

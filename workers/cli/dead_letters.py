@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from reflink.errors import ReflinkError
 from workers import settings as configuration
-from workers.cli.command import AddCommand
+from workers.cli.command import AddCommand, add_verbs
 
 if TYPE_CHECKING:
     from workers.deadletters import DeadLetter
@@ -41,12 +41,7 @@ def add_to(command: AddCommand) -> None:
     """Adds dead-letters."""
     parser = command("dead-letters", "see why records died, send back what is mended, drop the rest", lambda _: 2)
     parser.epilog, parser.formatter_class = _EPILOG, argparse.RawDescriptionHelpFormatter
-    verbs = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
-    def verb(name: str, text: str, run: Any) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=text, description=text)
-        added.set_defaults(run=run)
-        return added
+    verb = add_verbs(parser)
 
     listing = verb("list", "open dead letters, a line each, and how many of each reason", _list)
     listing.add_argument("--all", action="store_true", help="those that were replayed or dropped too")

@@ -70,6 +70,6 @@ def _fallback_stage(settings: configuration.FallbackSettings) -> Any:
 
 
 def _ledger_stage(settings: configuration.LedgerSettings) -> Any:
-    from workers.ledger import LedgerStage
+    from workers.ledger.stage import LedgerStage
 
     return LedgerStage(settings)

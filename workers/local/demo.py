@@ -1,4 +1,4 @@
-"""``reflink-worker demo`` (and ``make demo``): the whole pipeline on this machine, from papers to links."""
+"""``reflink-worker demo`` (and ``make demo``): the whole pipeline on this machine, from papers to links that change."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Starts a Kafka of its own on loopback (Java >= 17, and Maven to bring it the first time), or uses the one of "
         f"{BOOTSTRAP}. Folders directly under PATH whose names begin with a number and a dash are published one after the "
-        "other, so that papers of a later one can cite those of an earlier one. Exit code 0: all is as expected; 1: it is "
-        "not, or something failed."
+        "other. With the examples in profile production, a second act follows: papers and works come, change and go, and a "
+        "curator speaks. Exit code 0: all is as expected; 1: it is not, or something failed."
     )
     parser.add_argument(
         "--papers", type=Path, metavar="PATH", help="a JATS file, or a folder or tar of such (default: examples/papers)"
@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--snapshot", type=Path, metavar="DIR", help="a folder that `reflink catalog build` made of the catalog"
     )
     parser.add_argument("--profile", choices=["paper", "production"], help="how references are judged (default: production)")
+    parser.add_argument("--no-second-act", action="store_true", help="the papers alone")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the broker's data, the workers' state and logs there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the summary as JSON, too")
 
@@ -79,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
                 keep=arguments.keep,
                 json=arguments.json,
                 brokers=os.environ.get(BOOTSTRAP) or None,
+                second_act=second_act(arguments),
             ).run()
     except Interrupted as signalled:
         print(f"reflink-worker: {signalled}: everything that was started is stopped", file=sys.stderr)
@@ -90,7 +92,7 @@ def chosen(arguments: argparse.Namespace) -> tuple[Path, Path, Path | None]:
     papers: Path = arguments.papers or EXAMPLES / "papers"
     catalog: Path = arguments.catalog or EXAMPLES / "works.jsonl"
     expected: Path | None = arguments.expected
-    if expected is None and arguments.papers is None and arguments.catalog is None and arguments.profile != "paper":
+    if expected is None and is_of_examples(arguments):
         expected = EXAMPLES / "expected.json"
     for option, path in (
         ("--papers", papers),
@@ -106,6 +108,16 @@ def chosen(arguments: argparse.Namespace) -> tuple[Path, Path, Path | None]:
     if keep is not None and keep.exists() and any(keep.iterdir()):
         raise ReflinkError(f"--keep: {keep} is not empty: choose a new folder")
     return papers, catalog, expected
+
+
+def is_of_examples(arguments: argparse.Namespace) -> bool:
+    """Whether the run is one that expectations were written down for."""
+    return arguments.papers is None and arguments.catalog is None and arguments.profile != "paper"
+
+
+def second_act(arguments: argparse.Namespace) -> Path | None:
+    """The folder of scenes, which are about the examples alone."""
+    return EXAMPLES / "second-act" if is_of_examples(arguments) and not arguments.no_second_act else None
 
 
 def missing_needs(environment: Mapping[str, str]) -> Iterator[str]:

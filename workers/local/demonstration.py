@@ -1,4 +1,4 @@
-"""One run of the demo: a broker, a catalog, four workers, papers in waves, and what came out."""
+"""One run of the demo: a broker, a catalog, four workers, papers in waves, what came out, and how it changes after that."""
 
 from __future__ import annotations
 
@@ -15,38 +15,35 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from reflink.errors import NotAPaper, ReflinkError
 from workers import settings as configuration
-from workers.clients import end_of
-from workers.local import catalogs, summary
+from workers.local import catalogs, second_act, summary
 from workers.local.broker import Broker, default_cache, jars
-from workers.local.display import Display, State
-from workers.local.outcomes import OutcomeReader, Outcomes
-from workers.local.papers import Published, expect_papers, publish_wave, waves
+from workers.local.display import Display
+from workers.local.first_act import FirstAct
+from workers.local.outcomes import OutcomeReader
+from workers.local.papers import expect_papers, waves
 from workers.local.pipeline import WORKERS, Pipeline
-from workers.sending import Sender
+from workers.local.rest import Rest
+from workers.local.scenes import read_scenes
 from workers.settings import FallbackSettings, KafkaSettings, LinkerSettings
 from workers.topics import TOPICS, TopicAdmin
 
-#: Nothing new for so long means that nothing will come.
-PATIENCE_S: Final = 120.0
 PARTITIONS: Final = 6
 SLOT: Final = "demo"
-_TICK_S: Final = 0.2
 #: After a failure nothing of the workers' is kept: they get little time to leave.
 _HURRY_S: Final = 3.0
 #: Longer than a session (10 s) lasts.
 _GROUPS_S: Final = 15.0
-_FOLLOWERS: Final = ("linker", "fallback", "ledger")
-
-
-class NoProgress(ReflinkError):
-    """The pipeline stands still; the message says what is not done and where the logs are."""
+#: Between two commits of an idle worker: it tells sooner than by default that it has read all there is.
+_IDLE_COMMIT_S: Final = 0.3
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What to run. ``brokers`` None: a broker of its own is started; else its topics are made there and deleted at the end."""
+    """What to run. ``brokers`` None: a broker of its own is started; else its topics are made there and deleted at the end.
+
+    ``second_act``: a folder of scenes to play after the papers; None: the papers are all.
+    """
 
     papers: Path
     catalog: Path
@@ -56,12 +53,16 @@ class Demonstration:
     keep: Path | None = None
     json: Path | None = None
     brokers: str | None = None
+    second_act: Path | None = None
 
     def run(self) -> int:
-        """Returns 0, or 1 when the outcomes are not as expected. Raises ReflinkError; everything is stopped in any case."""
+        """Returns 0, or 1 when outcomes or scenes are not as expected. Raises ReflinkError; all is stopped in any case."""
         expected = None if self.expected is None else summary.Expected.read(self.expected)
+        scenes = [] if self.second_act is None else read_scenes(self.second_act)
         display, papers = Display(), waves(self.papers)
         expect_papers(papers)
+        console = Console() if sys.stdout.isatty() else Console(width=160)
+        played: list[second_act.Played] = []
         with ExitStack() as stack:
             folder = stack.enter_context(workspace(self.keep, display))
             kafka = stack.enter_context(self._kafka(folder, display))
@@ -70,21 +71,24 @@ class Demonstration:
             works, snapshot = self._load(kafka, folder, display)
             pipeline = stack.enter_context(self._pipeline(kafka, folder, snapshot, display))
             reader = stack.enter_context(OutcomeReader(kafka))
-            run = Run(kafka, pipeline, reader, display, folder / "pointers")
-            run.publish_and_wait(papers)
-            outcomes, published = reader.outcomes, run.published
-            result = summary.summarise(outcomes, published, seconds=run.seconds, works=works, busy=busy(pipeline))
+            rest = stack.enter_context(Rest(kafka, pipeline))
+            act = FirstAct(kafka, pipeline, reader, rest, display, folder / "pointers")
+            act.publish_and_wait(papers)
+            outcomes, published = reader.outcomes, act.published
+            result = summary.summarise(outcomes, published, seconds=act.seconds, works=works, busy=busy(pipeline))
             examples = summary.choose(outcomes)
             cited = catalogs.find_works(kafka, {each.link.cited for each in examples if each.link.cited is not None})
-        found = None if expected is None else summary.differences(expected, outcomes, published)
-        console = Console() if sys.stdout.isatty() else Console(width=160)
-        console.print()
-        summary.show(result, examples, cited, console)
-        if expected is not None and found is not None and self.expected is not None:
-            summary.show_differences(found, expected, self.expected, console)
+            found = None if expected is None else summary.differences(expected, outcomes, published)
+            console.print()
+            summary.show(result, examples, cited, console)
+            if expected is not None and found is not None and self.expected is not None:
+                summary.show_differences(found, expected, self.expected, console)
+            if self.second_act is not None:
+                played = second_act.SecondAct(kafka, PARTITIONS, reader, rest, console).play(scenes, self.second_act)
+                second_act.show(played, scenes, console)
         if self.json is not None:
-            self.json.write_bytes(result.to_json(found, self.expected))
-        return 1 if found else 0
+            self.json.write_bytes(result.to_json(found, self.expected, played))
+        return 1 if found or any(each.problems for each in played) else 0
 
     @contextmanager
     def _kafka(self, folder: Path, display: Display) -> Iterator[KafkaSettings]:
@@ -134,6 +138,7 @@ class Demonstration:
             kafka_security_protocol=kafka.kafka_security_protocol,
             topic_prefix=kafka.topic_prefix,
             pointer_root=folder / "pointers",
+            idle_commit_s=_IDLE_COMMIT_S,
             **{name: value for name, value in chosen.items() if value is not None},
         )
         try:
@@ -147,88 +152,6 @@ class Demonstration:
             raise
         with display.step("stopping the workers"):
             pipeline.stop()
-
-
-@dataclass
-class Run:
-    """Papers on their way through a running pipeline."""
-
-    kafka: KafkaSettings
-    pipeline: Pipeline
-    reader: OutcomeReader
-    display: Display
-    pointer_root: Path
-
-    def __post_init__(self) -> None:
-        self.published = Published()
-        self._started = time.monotonic()
-        self.seconds = 0.0
-        self._progress: tuple[object, float] = (None, self._started)
-
-    def publish_and_wait(self, waves: list[Path]) -> None:
-        """Publishes one wave after the other, each once the one before is done.
-
-        Raises NoProgress, WorkerDied, NotSent, and NotAPaper when there was nothing to publish.
-        """
-        self._started = time.monotonic()
-        for number, wave in enumerate(waves, start=1):
-            if number > 1:
-                # A reference to a paper that comes later stays unresolved until late arrivals are woken: so the works that
-                # the papers of a wave are must have reached everybody who looks works up before the next wave cites them.
-                with self.display.step("the workers take the papers in as works"):
-                    self._wait_for_catalog()
-            title = wave.name if len(waves) > 1 else "papers"
-            with self.display.progress(title) as draw, Sender(self.kafka) as sender:
-                looked = time.monotonic()
-                for _ in publish_wave(wave, sender, self.published, pointer_root=self.pointer_root):
-                    if time.monotonic() - looked > _TICK_S:
-                        self._look(0.0)
-                        draw(self._state())
-                        looked = time.monotonic()
-                sender.flush()
-                while self.published.settle(self.reader.outcomes):
-                    self._look(_TICK_S)
-                    draw(self._state())
-                draw(self._state())
-        if not self.published.versions:
-            raise NotAPaper("; ".join(message for _, message in self.published.refused) or "there is no paper to publish")
-        self.seconds = time.monotonic() - self._started
-
-    def _wait_for_catalog(self) -> None:
-        end = end_of(self.kafka, "catalog")
-        followers = [each for each in self.pipeline.processes if each.worker in _FOLLOWERS]
-        while (offsets := [each.metrics().sum("reflink_catalog_offset") for each in followers]) and min(offsets) < end:
-            self._expect_progress(offsets, "the workers follow the catalog no more")
-            time.sleep(_TICK_S)
-
-    def _look(self, seconds: float) -> None:
-        outcomes = self.reader.outcomes
-        # All that is there: one poll brings one topic's records.
-        while self.reader.read(seconds):
-            seconds = 0.0
-        self._expect_progress((outcomes.changes, len(self.published)), "no outcome came")
-
-    def _expect_progress(self, state: object, what: str) -> None:
-        self.pipeline.check()
-        if state != self._progress[0]:
-            self._progress = (state, time.monotonic())
-        elif time.monotonic() - self._progress[1] > PATIENCE_S:
-            raise NoProgress(
-                f"{what} for {PATIENCE_S:g} s; {self._state().line()}; not done: {', '.join(self.published.waiting(5))}; "
-                f"the workers' logs: {self.pipeline.logs}"
-            )
-
-    def _state(self) -> State:
-        outcomes: Outcomes = self.reader.outcomes
-        return State(
-            papers=len(self.published.versions),
-            parsed=len(outcomes.papers) + len(outcomes.dead_papers),
-            references=sum(len(paper.references) for paper in outcomes.papers.values()),
-            linked=outcomes.linked,
-            unresolved=len(outcomes.references) - outcomes.linked,
-            dead_letters=len(outcomes.dead_letters),
-            seconds=time.monotonic() - self._started,
-        )
 
 
 def busy(pipeline: Pipeline) -> dict[str, dict[str, float]]:

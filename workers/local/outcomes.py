@@ -12,7 +12,7 @@ from kafka import TopicPartition
 from reflink.entities import Link
 from reflink.errors import BadRecord
 from schemas import FallbackEvent, LinkEvent, ReferenceEvent, read_outcome_event
-from schemas.links import PaperState
+from schemas.links import Curated, PaperState
 from schemas.outcomes import OutcomesEvent
 from workers.clients import plain_consumer
 from workers.poison import EXCEPTION, MESSAGE, RESOLVES, TOPIC
@@ -23,11 +23,16 @@ _TOPICS: Final = ("manifests", "links", "dead-letters")
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The newest outcome of one reference. ``seconds``: from its paper's arrival to the timestamp of the outcome's record."""
+    """The newest outcome of one reference. ``seconds``: from its paper's arrival to the timestamp of the outcome's record.
+
+    ``woken``: a change of the catalog had it judged again. ``curated``: the override that it stands under.
+    """
 
     link: Link
     text: str
     seconds: float
+    woken: bool = False
+    curated: Curated | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class Outcomes:
     dead_references: set[str] = field(default_factory=set)
     changes: int = 0
     linked: int = 0
+    #: Where it is a list, every record of ``links`` from now on: the reference, and what it says; None: it is gone.
+    told: list[tuple[str, Settled | None]] | None = None
 
     def take_manifest(self, key: str, value: bytes | None) -> None:
         """A record of ``manifests``."""
@@ -70,11 +77,15 @@ class Outcomes:
         self.changes += 1
         before = self.references.pop(key, None)
         self.linked -= before is not None and before.link.cited is not None
-        if value is None:
-            return
-        event = LinkEvent.from_json(value)
-        self.linked += event.link.cited is not None
-        self.references[key] = Settled(event.link, event.reference.raw_text, (timestamp - event.arrived) / 1000)
+        settled = None
+        if value is not None:
+            event = LinkEvent.from_json(value)
+            self.linked += event.link.cited is not None
+            seconds = (timestamp - event.arrived) / 1000
+            settled = Settled(event.link, event.reference.raw_text, seconds, event.woken > 0, event.curated)
+            self.references[key] = settled
+        if self.told is not None:
+            self.told.append((key, settled))
 
     def take_dead_letter(self, key: str, value: bytes | None, headers: Iterable[tuple[str, bytes]]) -> None:
         """A record of ``dead-letters``."""

@@ -19,6 +19,7 @@ from reflink.entities import Work
 from reflink.errors import BadRecord
 from workers.local.outcomes import Outcomes, Settled
 from workers.local.papers import Published
+from workers.local.second_act import Played
 
 _METHODS: Final = ("identifier", "place", "semantic", "lexical")
 _DIFFERENCES_SHOWN: Final = 30
@@ -81,7 +82,8 @@ def _cited(cited: str | None) -> str:
 class Summary:
     """All numbers of one run. Times in seconds; ``paper_to_link`` quantiles are None when nothing was linked.
 
-    ``seconds`` runs from the first paper sent to the last outcome read. ``busy``: by worker and step, seconds at work.
+    ``seconds`` runs from the first paper sent to the last outcome read. ``woken``: links that came when the work
+    did that they go to, after the paper. ``busy``: by worker and step, seconds at work.
     """
 
     papers: int
@@ -94,17 +96,20 @@ class Summary:
     seconds: float
     works: int
     busy: dict[str, dict[str, float]]
+    woken: int = 0
 
     @property
     def references_per_second(self) -> float:
         """Settled references over the whole run."""
         return self.references / self.seconds if self.seconds > 0 else 0.0
 
-    def to_json(self, differences: Sequence[str] | None, expected: Path | None) -> bytes:
-        """For machines; ``differences`` is absent when nothing was compared."""
+    def to_json(self, differences: Sequence[str] | None, expected: Path | None, second_act: Sequence[Played] = ()) -> bytes:
+        """For machines; ``differences`` is absent when nothing was compared, ``second_act`` when there was none."""
         fields: dict[str, Any] = {**asdict(self), "references_per_second": self.references_per_second}
         if differences is not None:
             fields |= {"expected": str(expected), "differences": list(differences)}
+        if second_act:
+            fields["second_act"] = [asdict(each) for each in second_act]
         return orjson.dumps(fields, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
@@ -128,6 +133,7 @@ def summarise(
         seconds=seconds,
         works=works,
         busy=busy,
+        woken=sum(each.woken for each in settled if each.link.cited is not None),
     )
 
 
@@ -162,6 +168,8 @@ def show(summary: Summary, examples: Iterable[Settled], works: Mapping[str, Work
         f"{summary.seconds:,.1f} s: {summary.references_per_second:,.0f} references/s"
     )
     say.counts(f"{linked:,} linked, by method", summary.linked, summary.references)
+    if summary.woken:
+        say.line(f"  {summary.woken:,} of them came when the work did, after the paper that cites it")
     say.counts(f"{unresolved:,} unresolved, by reason", summary.unresolved, summary.references)
     p50, p95 = summary.paper_to_link["p50"], summary.paper_to_link["p95"]
     if p50 is not None and p95 is not None:

@@ -17,7 +17,8 @@ Every template that speaks of workers begins with this, so that adding one is an
 {{- $_ := set $worker "fullname" (printf "%s-%s" (include "reflink.fullname" .root) .name) -}}
 {{- $_ := set $worker "scaled" (and .root.Values.autoscaling.enabled $worker.autoscaling.enabled) -}}
 {{- $_ := set $worker "maxReplicas" (int ($worker.autoscaling.maxReplicas | default .root.Values.topics.partitions)) -}}
-{{- $_ := set $worker "follows" (and (ne $worker.command "parser") (ne .root.Values.catalog.source "topic")) -}}
+{{- /* The ledger reads the topic itself, into its state folder, and searches nothing. */}}
+{{- $_ := set $worker "follows" (and (has $worker.command (list "linker" "fallback")) (ne .root.Values.catalog.source "topic")) -}}
 {{- toYaml $worker -}}
 {{- end -}}
 
@@ -153,7 +154,7 @@ spec:
           ports:
             - name: metrics
               containerPort: 9464
-          # Model and catalog are loaded before the worker joins its group, which makes it ready.
+          # Model and catalog, or the ledger's works, are loaded before the worker joins its group, which makes it ready.
           startupProbe:
             httpGet: {path: /health/ready, port: metrics}
             periodSeconds: 5

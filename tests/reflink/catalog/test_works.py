@@ -33,6 +33,7 @@ def agree(works: Works, model: dict[str, Work]) -> None:
         assert work_id in works
         assert works.get(work_id) == one
         assert works.canonical(work_id) == canonical[work_id]
+        assert works.members(work_id) == tuple(sorted(each for each in model if canonical[each] == canonical[work_id]))
         for key in keys(one):
             assert works.bearers(key) == {other.id for other in model.values() if key in keys(other)}
 

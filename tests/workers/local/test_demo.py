@@ -40,11 +40,16 @@ def test_the_examples_are_the_default_and_have_expectations() -> None:
     assert (papers.name, catalog.name) == ("papers", "works.jsonl")
     assert expected is not None
     assert expected.name == "expected.json"
+    scenes = demo.second_act(arguments())
+    assert scenes is not None
+    assert scenes.is_dir()
+    assert demo.second_act(arguments("--no-second-act")) is None
 
 
 @pytest.mark.parametrize("given", [("--profile", "paper"), ("--papers", "."), ("--catalog", str(Path(__file__)))])
 def test_anything_else_has_none_unless_given(given: tuple[str, str]) -> None:
     assert demo.chosen(arguments(*given))[2] is None
+    assert demo.second_act(arguments(*given, "--expected", ".")) is None, "its scenes are about the examples"
     assert demo.chosen(arguments(*given, "--expected", "."))[2] == Path()
 
 

@@ -1,0 +1,114 @@
+"""A ledger process at its start: how long until it works, from nothing and from what it left on disk."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from kafka import TopicPartition
+
+from benchmarks.ledger.topics import PARTITIONS
+from benchmarks.sizing import memory
+from reflink.entities import Link, Reference
+from schemas import SCHEMA_VERSION, ManifestEvent, Outcome, OutcomesEvent
+from workers.clients import plain_consumer
+from workers.local.pipeline import Pipeline, Process
+from workers.sending import Sender
+from workers.settings import KafkaSettings
+from workers.topics import partition_of
+
+TIMEOUT_S: Final = 3600.0
+
+
+def paper_events(citing: str, references: int, judged_at: int = 0) -> list[bytes]:
+    """A paper's manifest and its outcomes, none of them linked, as parser and linker send them to the ledger."""
+    now = int(time.time() * 1000)
+    ids = [f"{citing}#r{position}.1" for position in range(1, references + 1)]
+    about: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "citing": citing, "paper_version": now, "arrived": now}
+    items = tuple(
+        Outcome(
+            reference=Reference(id=id_, citing=citing, position=position, raw_text=f"Nobody. Nothing of {citing}, {position}."),
+            link=Link(reference=id_, citing=citing, cited=None, unresolved="no-candidate"),
+        )
+        for position, id_ in enumerate(ids, start=1)
+    )
+    return [
+        ManifestEvent(**about, kind="manifest", references=tuple(ids)).to_json(),
+        OutcomesEvent(**about, kind="outcomes", catalog_offset=judged_at, judged=now, items=items).to_json(),
+    ]
+
+
+class Probe:
+    """Papers of one reference, sent to the ledger before it starts: it works when their links are there."""
+
+    def __init__(self, kafka: KafkaSettings) -> None:
+        self.kafka, self.number = kafka, 0
+        self.consumer = plain_consumer(kafka)
+        self.places = [TopicPartition(kafka.topic("links"), partition) for partition in range(PARTITIONS)]
+        self.consumer.assign(self.places)
+
+    def send(self, judged_at: int = 0) -> set[str]:
+        """One to each partition; the ids of their references."""
+        for place in self.places:
+            self.consumer.seek_to_end(place)
+            self.consumer.position(place)
+        wanted: dict[int, str] = {}
+        with Sender(self.kafka) as sender:
+            while len(wanted) < PARTITIONS:
+                self.number += 1
+                citing = f"doi:10.5555/probe.{self.number}"
+                if wanted.setdefault(partition_of(citing.encode(), PARTITIONS), citing) == citing:
+                    for event in paper_events(citing, 1, judged_at):
+                        sender.send("outcomes", citing.encode(), event)
+        return {f"{citing}#r1.1" for citing in wanted.values()}
+
+    def wait(self, wanted: set[str], process: Process) -> None:
+        """Until all are published. Raises WorkerDied, SystemExit."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while wanted:
+            process.check()
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{len(wanted)} links are missing after {TIMEOUT_S:g} s; log: {process.log}")
+            for records in self.consumer.poll(timeout_ms=100).values():
+                wanted -= {orjson.loads(record.value)["link"]["reference"] for record in records}
+
+    def close(self) -> None:
+        self.consumer.close()
+
+
+def start(pipeline: Pipeline, probe: Probe, judged_at: int = 0) -> tuple[Process, dict[str, float]]:
+    """Starts the pipeline's ledger, or starts it again; seconds until it was ready, and until a link in each partition."""
+    wanted = probe.send(judged_at)
+    began = time.monotonic()
+    if running := pipeline.of("ledger"):
+        process = running[0]
+        process.restart()
+    else:
+        process = pipeline.start("ledger")
+    process.wait_ready(TIMEOUT_S)
+    ready = time.monotonic() - began
+    probe.wait(wanted, process)
+    figures = {"ready_s": ready, "first_link_s": time.monotonic() - began}
+    return process, figures | {"own_mib": memory(process)["own"], "disk_mib": disk_mib(pipeline.folder)}
+
+
+def disk_mib(folder: Path) -> float:
+    """What the ledger keeps."""
+    files = (path for path in (folder / "state").rglob("*") if path.is_file())
+    return sum(path.stat().st_blocks * 512 for path in files) / 2**20
+
+
+def restarts(pipeline: Pipeline, probe: Probe, references: int, rounds: int, judged_at: int = 0) -> dict[str, Any]:
+    """From the topics, then so often with its store after SIGTERM, and after SIGKILL. The ledger runs afterwards."""
+    process, first = start(pipeline, probe, judged_at)
+    figures: dict[str, Any] = {"from_topics": first, "after_stop": [], "after_kill": []}
+    figures["references_per_s"] = references / first["first_link_s"]
+    print(f"from the topics in {first['first_link_s']:.1f} s", flush=True)
+    for _ in range(rounds):
+        for how, end in (("after_stop", process.stop), ("after_kill", process.kill)):
+            end()
+            figures[how].append(start(pipeline, probe, judged_at)[1])
+            print(f"{how.replace('_', ' ')} in {figures[how][-1]['first_link_s']:.1f} s", flush=True)
+    return figures

@@ -1,0 +1,206 @@
+"""From a work's arrival to the links of the references that waited for it, with real workers and a store of millions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.ledger.real import choose_arrivals, real_references
+from benchmarks.ledger.recombined import Marked, Recombined
+from benchmarks.ledger.restarting import broker_for
+from benchmarks.ledger.starting import Probe, restarts
+from benchmarks.ledger.topics import fill, placed
+from benchmarks.ledger.watching import Heard, Lags, Watcher, wait_calm
+from benchmarks.sizing import cpu_seconds
+from reflink.catalog import Catalog
+from reflink.entities import Work
+from schemas import SCHEMA_VERSION, CatalogEvent
+from workers.clients import end_of
+from workers.loading import load_and_bind
+from workers.local.pipeline import Pipeline
+from workers.sending import Sender
+from workers.settings import KafkaSettings
+
+#: Not counted: the first batches compile, and the policies of batches learn.
+WARM_UP_S: Final = 10.0
+#: How long is waited for links after the last work.
+LATE_S: Final = 60.0
+
+
+def run(
+    *,
+    references: int,
+    per_s: float,
+    seconds: float,
+    share: float,
+    snapshot: Path,
+    before: int | None,
+    rounds: int,
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """Fills, restarts, and lets works arrive: ``per_s`` of them a second, a ``share`` of which some reference waits for."""
+    real = real_references()
+    arrivals = choose_arrivals(real, round(per_s * (WARM_UP_S + seconds)), share)
+    made = Recombined(real)
+    del real
+    with broker_for(folder) as (kafka, place):
+        base = place / "catalog"
+        count = without(snapshot, arrivals.works, before, base, kafka)
+        made.judged_at = end_of(kafka, "catalog")
+        filled = fill(kafka, made, references, arrivals.marked)
+        print(f"{count:,} works and {references:,} links sent, the links in {filled:.0f} s", flush=True)
+        waiting = placed(references, arrivals.marked)
+        probe = Probe(kafka)
+        with Pipeline(place, kafka_bootstrap_servers=kafka.kafka_bootstrap_servers, catalog_snapshot=base) as pipeline:
+            restarted = restarts(pipeline, probe, references, rounds, made.judged_at)
+            probe.close()
+            for worker in ("linker", "fallback"):
+                pipeline.start(worker)
+            pipeline.wait_ready()
+            print(f"calm after {wait_calm(pipeline):.0f} s", flush=True)
+            watcher, lags = Watcher(kafka), Lags(pipeline)
+            watcher.start()
+            lags.start()
+            warm = round(per_s * WARM_UP_S)
+            arrive(kafka, arrivals.works[:warm], per_s)
+            lags.most.clear()
+            spent = {each.worker: cpu_seconds(each) for each in pipeline.processes}
+            began = time.monotonic()
+            sent = arrive(kafka, arrivals.works[warm:], per_s)
+            took = time.monotonic() - began
+            cpu = {each.worker: (cpu_seconds(each) - spent[each.worker]) / took for each in pipeline.processes}
+            wait_for(sent, waiting, watcher.heard)
+            lags.stop()
+            watcher.stop()
+    return {
+        "references": references, "works_before": count, "works": len(sent), "per_s": len(sent) / took, "restart": restarted,
+        "lags": lags.most, "cores": cpu, **evaluate(sent, waiting, watcher.heard),
+    }  # fmt: skip
+
+
+def without(snapshot: Path, arriving: Sequence[Work], most: int | None, folder: Path, kafka: KafkaSettings) -> int:
+    """Fills the catalog topic with works of the snapshot but those, and makes a snapshot of it; returns how many they are."""
+    catalog, late = Catalog.open(snapshot), {work.id for work in arriving}
+    kept = [work.id for work in catalog if work.id not in late]
+    catalog.remove([*late, *kept[most or len(kept) :]])
+    catalog.save(folder, offset=0)
+    return load_and_bind(list(catalog), folder, kafka)
+
+
+def arrive(kafka: KafkaSettings, works: Sequence[Work], per_s: float) -> dict[str, int]:
+    """Sends works evenly, so many a second; returns the timestamp of each, in milliseconds since 1970."""
+    sent: dict[str, int] = {}
+    began = time.monotonic()
+    with Sender(kafka) as sender:
+        for number, work in enumerate(works):
+            time.sleep(max(0.0, began + number / per_s - time.monotonic()))
+            sent[work.id] = int(time.time() * 1000)
+            event = CatalogEvent(schema_version=SCHEMA_VERSION, work=work).to_json()
+            sender.send("catalog", work.id.encode(), event, partition=0, timestamp=sent[work.id])
+    return sent
+
+
+def wait_for(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapping[str, Heard]) -> None:
+    """Until all references are linked whose work was sent, or LATE_S have passed."""
+    wanted = {reference: mark.work.id for reference, mark in waiting.items() if mark.work.id in sent}
+    until = time.monotonic() + LATE_S
+    while time.monotonic() < until:
+        wanted = {id_: work for id_, work in wanted.items() if id_ not in heard or heard[id_].cited != work}
+        if not wanted:
+            return
+        time.sleep(0.5)
+
+
+def evaluate(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapping[str, Heard]) -> dict[str, Any]:
+    """Seconds from the work's timestamp, and what became of the references.
+
+    ``steps``: from the work to being asked for, from that to the linker's answer (to the fallback, or the outcome), from that
+    to the fallback's outcome where one was needed, and from the outcome to the link.
+    """
+    seconds: list[float] = []
+    steps: dict[str, list[float]] = {"asked": [], "linker": [], "fallback": [], "ledger": []}
+    kinds = {True: [0, 0, 0], False: [0, 0, 0]}
+    for reference, mark in waiting.items():
+        if (arrived := sent.get(mark.work.id)) is None:
+            continue
+        each = heard.get(reference, Heard())
+        counts = kinds[mark.identified]
+        counts[0] += 1
+        counts[1] += each.first("retries") is not None
+        if each.cited != mark.work.id or each.linked_at is None:
+            continue
+        counts[2] += 1
+        seconds.append((each.linked_at - arrived) / 1000)
+        asked, open_, judged = (each.first(topic) for topic in ("retries", "fallback", "outcomes"))
+        if asked is not None and judged is not None:
+            steps["asked"].append((asked - arrived) / 1000)
+            steps["linker"].append(((open_ or judged) - asked) / 1000)
+            if open_ is not None:
+                steps["fallback"].append((judged - open_) / 1000)
+            steps["ledger"].append((each.linked_at - judged) / 1000)
+    # Those of the works before these are no concern of theirs.
+    began = min(sent.values())
+    times = {reference: [at for at in each.times.get("retries", ()) if at >= began] for reference, each in heard.items()}
+    asked_for = {
+        reference: len(each)
+        for reference, each in times.items()
+        if each and (reference not in waiting or waiting[reference].work.id in sent)
+    }
+    marked = asked_for.keys() & waiting.keys()
+    return {
+        "seconds": quantiles(seconds),
+        "steps": {name: quantiles(values) for name, values in steps.items()},
+        "awaited": {
+            name: dict(zip(("waiting", "woken", "linked"), kinds[identified], strict=True))
+            for name, identified in (("by identifier", True), ("by text", False))
+        },
+        "woken": sum(asked_for.values()),
+        "woken_per_work": sum(asked_for.values()) / max(1, len(sent)),
+        "woken_in_vain": sum(count for reference, count in asked_for.items() if reference not in marked),
+        "woken_again": sum(asked_for[reference] - 1 for reference in marked),
+    }
+
+
+def quantiles(values: Sequence[float]) -> dict[str, float]:
+    """n, p50, p99 and max; n alone when there are none."""
+    if not values:
+        return {"n": 0}
+    p50, p99 = (float(np.quantile(values, share)) for share in (0.5, 0.99))
+    return {"n": len(values), "p50": p50, "p99": p99, "max": max(values)}
+
+
+def text(figures: Mapping[str, Any]) -> str:
+    """The figures as lines."""
+    lines = [
+        f"{figures['references']:,} references wait, {figures['works_before']:,} works are there; "
+        f"{figures['works']:,} arrive, {figures['per_s']:.1f}/s",
+        "",
+        f"{'seconds':32} {'n':>7} {'p50':>8} {'p99':>8} {'max':>8}",
+        _row("work to link", figures["seconds"]),
+        *(
+            _row(name, figures["steps"][step])
+            for step, name in (
+                ("asked", "  ledger: work to retries"), ("linker", "  linker"), ("fallback", "  fallback"),
+                ("ledger", "  ledger: outcome to link"),
+            )
+        ),
+        "",
+    ]  # fmt: skip
+    for name, each in figures["awaited"].items():
+        lines.append(f"awaited, {name}: {each['waiting']:,}, woken {each['woken']:,}, linked {each['linked']:,}")
+    lines += [
+        f"woken: {figures['woken']:,} times, {figures['woken_per_work']:.3f} a work; in vain {figures['woken_in_vain']:,}, "
+        f"again {figures['woken_again']:,}",
+        "cores busy: " + ", ".join(f"{name} {share:.2f}" for name, share in figures["cores"].items()),
+        "most lag: " + ", ".join(f"{name} {value:,.0f}" for name, value in sorted(figures["lags"].items())),
+    ]
+    return "\n".join(lines)
+
+
+def _row(name: str, values: Mapping[str, float]) -> str:
+    numbers = " ".join(f"{values[each]:8.3f}" for each in ("p50", "p99", "max")) if values["n"] else ""
+    return f"{name:32} {values['n']:7,} {numbers}"

@@ -1,0 +1,107 @@
+"""The ledger: whatever order versions and outcomes come in, what is published last is the newest, and nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas import ManifestEvent, OutcomesEvent
+from tests.workers.ledger.ledgered import Ledger, Ledgered, manifest, outcomes
+from workers.ledger.stage import LedgerView
+from workers.stage import Output
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = Ledger(tmp_path)
+    yield ledger
+    ledger.stage.close()
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Ledgered], dict[str, str | None], bool]:
+    """Events as they arrive, what must be published in the end, and whether no two outcomes say the same."""
+    distinct = draw(st.booleans())
+    names = st.sampled_from("abcd")
+    manifests: dict[int, ManifestEvent] = {}
+    told: dict[int, list[OutcomesEvent]] = {}
+    final: dict[str, str | None] = {}
+    versions = range(1, draw(st.integers(1, 4)) + 1)
+    for version in versions:
+        withdrawn = draw(st.integers(0, 4)) == 0
+        references = [] if withdrawn else sorted(draw(st.sets(names)))
+        manifests[version] = manifest(version, *references, withdrawn=withdrawn)
+        told[version], final = [], {}
+        for offset in draw(st.permutations(range(draw(st.integers(1, 3))))) if references else []:
+            found: dict[str, str | None] = {}
+            # The first judgement is of all, later ones of some.
+            for name in references if offset == 0 else sorted(draw(st.sets(st.sampled_from(references)))):
+                found[name] = f"doi:10.1/{version}.{offset}.{name}" if distinct else draw(st.sampled_from([None, "doi:10.1/x"]))
+            told[version].append(outcomes(version, offset, found, text=f"text {version}"))
+        for event in sorted(told[version], key=lambda event: event.catalog_offset):
+            final.update({item.reference.id.split("#")[1]: item.link.cited for item in event.items})
+    tokens = [version for version in versions for _ in range(1 + len(told[version]))]
+    # The first of a version is its manifest, as in the topic; nothing else is in order.
+    arrived: list[Ledgered] = [
+        manifests.pop(version) if version in manifests else told[version].pop(0) for version in draw(st.permutations(tokens))
+    ]
+    for again in draw(st.lists(st.sampled_from(arrived), max_size=3)):  # replayed records
+        arrived.insert(draw(st.integers(arrived.index(again), len(arrived))), again)
+    return arrived, final, distinct
+
+
+quick = settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+@quick
+@given(histories(), st.data())
+def test_in_whatever_order_the_newest_version_is_what_is_published(ledger: Ledger, history: Any, data: st.DataObject):
+    arrived, final, distinct = history
+    ledger.begin_anew()
+    while arrived:
+        size = data.draw(st.integers(1, len(arrived)), label="batch")
+        ledger.take(*arrived[:size])
+        arrived = arrived[size:]
+        if distinct and data.draw(st.booleans(), label="rebuild"):
+            ledger.rebuild()
+    assert ledger.links() == final
+    for table in ("links", "manifests"):
+        assert ledger.store.tables[table].keys() == ledger.compacted(table).keys()
+        assert ledger.store.offsets[table] == sum(message.topic == table for message in ledger.log)
+
+
+@quick
+@given(histories(), st.data())
+def test_a_batch_in_parts_publishes_what_the_whole_publishes(ledger: Ledger, history: Any, data: st.DataObject):
+    arrived, _, _ = history
+    ledger.begin_anew()
+    before = data.draw(st.integers(0, len(arrived)), label="committed before")
+    if before:
+        ledger.take(*arrived[:before])
+    batch = arrived[before:]
+    whole = ledger.handle(batch)
+    view, parts = LedgerView(ledger.stage.stores, ledger.stage.works), Output()
+    while batch:
+        size = data.draw(st.integers(1, len(batch)), label="part")
+        output = ledger.handle(batch[:size], view)
+        view = view.after(output)
+        parts.add(output)
+        batch = batch[size:]
+    assert parts == whole
+
+
+@quick
+@given(histories())
+def test_taking_everything_again_publishes_nothing_new_for_readers(ledger: Ledger, history: Any):
+    arrived, final, _ = history
+    ledger.begin_anew()
+    ledger.take(*arrived)
+    ledger.take(*arrived)
+    assert ledger.links() == final

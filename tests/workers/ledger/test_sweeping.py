@@ -1,0 +1,74 @@
+"""The sweep: everything judged before it began is judged again, slowly, once, and not while the catalog rests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.workers.ledger.ledgered import Ledger, asked, manifest
+from tests.workers.ledger.test_waking import outcome, reference, work
+
+HOUR = 3600
+
+
+def ledger_with(folder: Path, names: list[str], **settings: float) -> Ledger:
+    ledger = Ledger(folder, **{"sweep_per_s": 1.0, "sweep_every_h": 24.0, **settings})
+    ledger.chores()
+    ledger.change(work("10.1/unrelated"))
+    ledger.chores()
+    ledger.now += HOUR
+    ledger.take(manifest(1, *names), *(outcome(reference(name), None, 1) for name in names))
+    return ledger
+
+
+def test_everything_judged_before_it_began_is_asked_for_once_at_its_pace(tmp_path: Path):
+    names = [f"{number:02}" for number in range(25)]
+    ledger = ledger_with(tmp_path, names)
+    ledger.change(work("10.1/another"))
+    assert not asked(ledger.chores())  # the last one began an hour ago
+    ledger.now += 24 * HOUR
+    found: list[str] = []
+    for _ in range(30):
+        sent = asked(ledger.chores())
+        assert len(sent) <= 10
+        assert {event.catalog_offset for event in sent.values()} <= {2}
+        found += sent
+        ledger.now += 1
+    assert sorted(found) == names
+    ledger.now += 24 * HOUR
+    assert not asked(ledger.chores())  # nothing has changed since
+    ledger.stage.close()
+
+
+def test_what_was_judged_since_is_passed_over(tmp_path: Path):
+    ledger = ledger_with(tmp_path, ["a", "b"])
+    ledger.change(work("10.1/another"))
+    ledger.take(outcome(reference("a"), None, 2))
+    ledger.now += 24 * HOUR
+    assert list(asked(ledger.chores())) == ["b"]
+    ledger.stage.close()
+
+
+def test_it_goes_on_where_it_was_and_only_behind_waking(tmp_path: Path):
+    names = [f"{number:02}" for number in range(15)]
+    first = ledger_with(tmp_path, names)
+    first.change(work("10.1/another"))
+    first.now += 24 * HOUR
+    assert list(asked(first.chores())) == names[:10]
+    second = Ledger(tmp_path, sweep_per_s=1.0)
+    second.now = first.now
+    second.store.tables, second.stage.works = first.store.tables, first.works
+    second.works = first.works
+    second.take(outcome(reference("00", "10.1/late"), None, 2))
+    second.change(work("10.1/late"))
+    assert list(asked(second.chore())) == ["00"]
+    assert list(asked(second.chores())) == names[10:]
+    for ledger in (first, second):
+        ledger.stage.close()
+
+
+def test_at_a_rate_of_nought_there_is_none(tmp_path: Path):
+    ledger = ledger_with(tmp_path, ["a"], sweep_per_s=0, sweep_every_h=0)
+    ledger.change(work("10.1/another"))
+    ledger.now += 100 * HOUR
+    assert not asked(ledger.chores())
+    ledger.stage.close()

@@ -1,0 +1,59 @@
+"""Links as the ledger writes them, for tests that read the topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from reflink.entities import Link, Reference
+from schemas import LinkEvent
+from tests.kafka import read_all
+from workers.sending import Sender
+from workers.settings import KafkaSettings
+from workers.topics import partition_of
+
+PARTITIONS = 3
+
+
+def link(reference: str, cited: str | None = "pmid:1", **fields: Any) -> LinkEvent:
+    """``fields`` of the event, or of its link where that has such a one."""
+    citing = reference.partition("#")[0]
+    of_link = {name: fields.pop(name) for name in tuple(fields) if name in Link.model_fields}
+    unresolved = of_link.pop("unresolved", None if cited else "not-in-catalog")
+    return LinkEvent.from_dict(
+        {
+            "schema_version": 1,
+            "citing": citing,
+            "paper_version": 7,
+            "arrived": 70,
+            "catalog_offset": 1,
+            "judged": 1_000,
+            "link": {"reference": reference, "citing": citing, "cited": cited, "unresolved": unresolved, **of_link},
+            "reference": Reference(id=reference, citing=citing, position=1, raw_text=f"text of {reference}").to_dict(),
+            **fields,
+        }
+    )
+
+
+def publish(kafka: KafkaSettings, *events: LinkEvent | str | tuple[str, bytes]) -> None:
+    """Into the partitions of their papers; a reference's id alone: it is gone."""
+    with Sender(kafka) as sender:
+        for event in events:
+            if isinstance(event, LinkEvent):
+                key, value = event.link.reference, event.to_json()
+            else:
+                key, value = (event, None) if isinstance(event, str) else event  # type: ignore[assignment]
+            partition = partition_of(key.partition("#")[0].encode(), PARTITIONS)
+            sender.send("links", key.encode(), value, partition=partition)
+
+
+def sent(kafka: KafkaSettings) -> list[dict[str, Any]]:
+    """The values in ``retries``."""
+    import orjson
+
+    return [orjson.loads(record.value or b"") for record in read_all(kafka, "retries")]
+
+
+def ids(events: Iterable[dict[str, Any]]) -> list[str]:
+    """Of their references, sorted."""
+    return sorted(event["reference"]["id"] for event in events)
