@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Final
+
 from reflink.entities import Reference
 from schemas.envelope import PaperEvent
+
+#: What ``catalog_offset`` is, in decimal: for who has not read the event yet.
+OFFSET_HEADER: Final = "reflink-catalog-offset"
 
 
 class ReferenceEvent(PaperEvent):
@@ -15,3 +21,15 @@ class ReferenceEvent(PaperEvent):
     reference: Reference
     catalog_offset: int = 0
     forbidden: tuple[str, ...] = ()
+
+    def headers(self) -> tuple[tuple[str, bytes], ...]:
+        """Those that it is sent with to ``retries``."""
+        return ((OFFSET_HEADER, b"%d" % self.catalog_offset),)
+
+
+def least_offset(headers: Iterable[tuple[str, bytes]]) -> int:
+    """The catalog offset that the header asks for; 0 where there is none that can be read."""
+    for name, value in headers:
+        if name == OFFSET_HEADER and value.isdigit():
+            return int(value[:20])
+    return 0

@@ -8,8 +8,9 @@ import pytest
 
 from tests.chaos.campaign import Verdict, campaign
 from tests.chaos.orders import PHASES, Order
-from tests.chaos.plan import LEAST, OTHERS, draw
+from tests.chaos.plan import LEAST, OTHERS, draw, reached
 from tests.workers.corpus import catalog_works, make_snapshot
+from workers.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
 
 KILLS, SEED = 20, 1
 
@@ -45,6 +46,12 @@ def test_a_seed_draws_the_same_faults_and_every_kind_of_them(kills: int):
     assert len(phases) == kills
     assert all(phases.count(phase) >= LEAST for phase in PHASES)
     assert {fault.kind for fault in faults} == {"kill", *OTHERS}
+
+
+def test_workers_that_load_no_snapshot_are_not_waited_for_to_load_one():
+    every = {"parser": ParserSettings, "linker": LinkerSettings, "fallback": FallbackSettings, "ledger": LedgerSettings}
+    load = {worker for worker, settings in every.items() if "catalog_snapshot" in settings.model_fields}
+    assert set(reached("loading a snapshot")) == load
 
 
 def test_an_order_is_carried_out_once(tmp_path: Path):

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from reflink.catalog.reading import read_works
 from reflink.entities import Work
-from schemas import links, papers
+from schemas import links, papers, references
 from schemas.export import EVENTS, file_of
 from workers import poison
 from workers.topics import HOUR_MS, PAIRED, TOPICS
@@ -89,6 +89,7 @@ def test_every_schema_is_linked(name):
         papers.CONTENT_HEADER,
         papers.VERSION_HEADER,
         links.OUTCOME_HEADER,
+        references.OFFSET_HEADER,
         poison.EXCEPTION,
         poison.MESSAGE,
         poison.TOPIC,

@@ -14,13 +14,13 @@ A chore is a batch without records, and both rules hold for it: it is for partit
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from workers.batch import Batch, BatchPolicy
 from workers.in_flight import GIVE_WAY_S, InFlight
 from workers.stage import Place, Received
-from workers.waiting import Waiting
+from workers.waiting import Background, Waiting
 
 
 class Flow(InFlight):
@@ -33,12 +33,12 @@ class Flow(InFlight):
         queue_bytes: int,
         alone: Callable[[Received], bool] = lambda _: False,
         clock: Callable[[], float] = time.monotonic,
-        background: Collection[str] = (),
+        background: Background | None = None,
     ) -> None:
         super().__init__()
         self.policy, self._clock = policy, clock
         self.queue_bytes = queue_bytes
-        #: ``alone``: which record makes a batch of its own; ``background``: topics that are not live.
+        #: ``alone``: which record makes a batch of its own.
         self._queue = Waiting(alone, background)
         self._loaded = False
 
@@ -142,21 +142,26 @@ class Flow(InFlight):
         with self._changed:
             return bool(self._queue)
 
-    def live_s(self) -> float | None:
-        """Seconds that the oldest record has waited, if a live one waits; None when none does."""
+    def behind(self) -> bool:
+        """Whether records of the background wait."""
         with self._changed:
-            return self._queue.oldest_s(self._clock()) if self._queue.live else None
+            return bool(self._queue.behind)
+
+    def live_s(self) -> float | None:
+        """Seconds that the oldest live record has waited; None when none waits."""
+        with self._changed:
+            return self._queue.live_s(self._clock()) if self._queue.live else None
 
     def oldest_s(self) -> float:
-        """Seconds that the oldest of the records that wait has waited; 0 when none does."""
+        """Seconds that the first record of the next batch has waited; 0 when none does."""
         with self._changed:
             return self._queue.oldest_s(self._clock())
 
     def take(self, timeout_s: float) -> Batch | None:
         """The next batch, by the policy; None when there is none within ``timeout_s``, or news must be heard first."""
         with self._changed:
-            loaded = bool(self._queue)
-            if not self._changed.wait_for(lambda: self._queue or self._news or self._closed, timeout_s):
+            loaded = self._ready()
+            if not self._changed.wait_for(lambda: self._ready() or self._news or self._closed, timeout_s):
                 self._loaded = False
                 return None
             if self._closed or self._news:
@@ -198,6 +203,9 @@ class Flow(InFlight):
             self._changed.notify_all()
 
     # Under the lock
+
+    def _ready(self) -> bool:
+        return self._queue.ready(self._clock())
 
     def _drop(self, leaving: set[Place]) -> None:
         self._seek_back -= leaving

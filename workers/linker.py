@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
@@ -17,6 +17,7 @@ from reflink.stopwatch import Stopwatch
 from reflink.verdict.judge import warm
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
+from schemas.references import least_offset
 from workers import metrics
 from workers.errors import BadSettings, DeviceFull
 from workers.following import CatalogFollower
@@ -27,10 +28,6 @@ from workers.stage import Output, Received, Stage
 
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
-
-
-#: Works that a CPU encodes in some two seconds.
-_NEAR: Final = 200
 
 
 @dataclass(frozen=True)
@@ -197,9 +194,12 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         output.observed.seconds.update(watch.seconds)
         return output
 
-    def caught_up(self) -> bool:
-        """Retries ask for the newest works: while many have yet to be encoded, a batch of them would keep live ones waiting."""
-        return self.follower.lag <= _NEAR
+    def ready(self, record: Received) -> bool:
+        """Whether the works that it asks for are encoded: a batch that waited for them would keep live ones waiting.
+
+        With all that is known of encoded, ``view`` finds out what the record is about.
+        """
+        return least_offset(record.headers) <= self.catalog.offset or self.follower.lag == 0
 
     def follow(self, seconds: float) -> bool:
         """Encodes and adds new works. Raises DeviceFull."""

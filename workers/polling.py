@@ -204,8 +204,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             (self.consumer.pause if paused else self.consumer.resume)(*assignment)
             self._paused, self._told = paused, assignment
         if background and not self._paused:
-            # What is judged again waits for what is judged first.
-            held_back = self._lagging or self.flow.waiting() or not self.stage.caught_up()
+            # What is judged again waits for what is judged first, and no more of it than one fetch.
+            held_back = self._lagging or self.flow.behind()
             (self.consumer.pause if held_back else self.consumer.resume)(*background)
 
     def _fetch(self, timeout_ms: int) -> None:
@@ -258,11 +258,11 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
                 found = self.consumer.committed(self._partition(place), timeout_ms=_CALL_MS)
                 position = found if found is not None else 0
             lag = max(0, ends[self._partition(place)] - position)
-            # What is in hand is lag too, at any moment of steady traffic: the queue holds background inputs back for that.
+            # What is in hand is lag too, at any moment of steady traffic: in the queue it goes first.
             lagging |= lag > self.settings.batch_records and place[0] not in self._background
             metrics.LAG.labels(place[0], str(place[1])).set(lag)
             before = self._progress.get(place)
-            # Of what is held back nothing is in hand: the queue was never empty, or the catalog is far behind.
+            # Of what is held back nothing is in hand, or it is not ready while live ones lag.
             held_back = place[0] in self._background and (self._lagging or place not in held)
             if lag == 0 or held_back or before is None or before[0] != position:
                 self._progress[place] = (position, now)

@@ -33,6 +33,7 @@ from workers.settings import FollowingSettings, WorkerSettings
 from workers.slot import Slot
 from workers.stage import Stage
 from workers.topics import Found, TopicAdmin
+from workers.waiting import Background
 from workers.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Runtime:
             queue_bytes=settings.queue_bytes,
             alone=self.journal.suspect,
             clock=clock,
-            background=stage.background_inputs,
+            background=Background(frozenset(stage.background_inputs), stage.ready, stage.background_linger_s),
         )
         self.flood = FloodGuard(window=settings.flood_window, share=settings.flood_share, run=settings.flood_run)
         self._stopping = threading.Event()

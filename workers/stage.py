@@ -133,8 +133,10 @@ class Stage(ABC, Generic[E, V]):
     name: str
     #: Topics read, without prefix.
     inputs: tuple[str, ...]
-    #: Topics read only while the inputs have no lag.
+    #: Topics read only while the inputs have no lag; their records go into batches behind those of the inputs.
     background_inputs: tuple[str, ...] = ()
+    #: How long a batch of these records alone waits for more of them.
+    background_linger_s: float = 0.0
     #: Topics written; the dead letters, which every worker writes, need not be named.
     outputs: tuple[str, ...] = ()
     #: Topics read outside the worker's group: a catalog that is followed, what a store is brought up from.
@@ -174,8 +176,8 @@ class Stage(ABC, Generic[E, V]):
         """
         return None
 
-    def caught_up(self) -> bool:
-        """Whether the background inputs may be read; called on the polling thread."""
+    def ready(self, record: Received) -> bool:
+        """Whether this record of a background input can be handled without a wait. Those behind it wait with it."""
         return True
 
     def follow(self, seconds: float) -> bool:

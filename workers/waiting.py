@@ -4,79 +4,167 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Final
 
 from workers.batch import BatchPolicy, weight
 from workers.stage import Place, Received
 
+#: So many background records wait for no more of them.
+_ENOUGH: Final = 100
 
-class Waiting:
-    """A queue of records. ``alone`` says which record makes a batch of its own; times are of the caller's clock.
 
-    Records of ``background`` topics wait like all others, and do not count as ``live``.
+def _always(_: Received) -> bool:
+    return True
+
+
+def _never(_: Received) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Background:
+    """Topics whose records wait behind live ones; what the stage says of them (see workers.stage.Stage).
+
+    ``ready`` is asked of the first of them; ``linger_s``: alone they wait so long for more of them.
     """
 
-    def __init__(self, alone: Callable[[Received], bool], background: Collection[str] = ()) -> None:
-        self._alone, self._background = alone, frozenset(background)
-        self._records: deque[Received] = deque()
+    topics: frozenset[str] = frozenset()
+    ready: Callable[[Received], bool] = _always
+    linger_s: float = 0.0
+
+
+class _Line:
+    """Records in order, when each came, and what they weigh together."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.records: deque[Received] = deque()
         # Apart, since a tuple of both would be one more object for the garbage collector to visit.
         self._came: deque[float] = deque()
-        #: What they weigh together.
-        self.bytes = 0
-        #: How many are live.
-        self.live = 0
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self.records)
 
     def add(self, record: Received, now: float) -> None:
-        """One more, at the end."""
-        self._records.append(record)
+        self.records.append(record)
         self._came.append(now)
         self.bytes += weight(record)
-        self.live += record.topic not in self._background
 
     def oldest_s(self, now: float) -> float:
-        """Seconds that the first has waited; 0 without one."""
         return now - self._came[0] if self._came else 0.0
+
+    def take(self, number: int) -> list[Received]:
+        for _ in range(number):
+            self._came.popleft()
+        taken = [self.records.popleft() for _ in range(number)]
+        self.bytes -= sum(map(weight, taken))
+        return taken
+
+    def drop(self, leaving: Collection[Place]) -> None:
+        kept = [
+            each for each in zip(self.records, self._came, strict=True) if (each[0].topic, each[0].partition) not in leaving
+        ]
+        self.records, self._came = deque(record for record, _ in kept), deque(came for _, came in kept)
+        self.bytes = sum(map(weight, self.records))
+
+    def clear(self) -> None:
+        self.records.clear()
+        self._came.clear()
+        self.bytes = 0
+
+
+class Waiting:
+    """A queue of records, live ones before those of the background. ``alone`` says which record makes a batch of its own.
+
+    Times are of the caller's clock. Order holds within a partition, and a topic is live or not.
+    """
+
+    def __init__(self, alone: Callable[[Received], bool] = _never, background: Background | None = None) -> None:
+        self._alone, self._background = alone, background or Background()
+        self._live, self._behind = _Line(), _Line()
+
+    def __len__(self) -> int:
+        return len(self._live) + len(self._behind)
+
+    @property
+    def bytes(self) -> int:
+        """What they weigh together."""
+        return self._live.bytes + self._behind.bytes
+
+    @property
+    def live(self) -> int:
+        """How many are live."""
+        return len(self._live)
+
+    @property
+    def behind(self) -> int:
+        """How many are of the background."""
+        return len(self._behind)
+
+    def add(self, record: Received, now: float) -> None:
+        """One more, behind those of its kind."""
+        (self._behind if record.topic in self._background.topics else self._live).add(record, now)
+
+    def live_s(self, now: float) -> float:
+        """Seconds that the first live one has waited; 0 without one."""
+        return self._live.oldest_s(now)
+
+    def oldest_s(self, now: float) -> float:
+        """Seconds that the first of the next batch has waited; 0 without one."""
+        return (self._live or self._behind).oldest_s(now)
 
     def places(self) -> set[Place]:
         """Partitions of which records wait."""
-        return {(record.topic, record.partition) for record in self._records}
+        return {(record.topic, record.partition) for record in (*self._live.records, *self._behind.records)}
+
+    def ready(self, now: float) -> bool:
+        """Whether a batch can be cut."""
+        if self._live:
+            return True
+        if not self._first_is_ready():
+            return False
+        return len(self._behind) >= _ENOUGH or self._behind.oldest_s(now) >= self._background.linger_s
 
     def complete(self, policy: BatchPolicy) -> bool:
         """Whether the next batch need not wait for more."""
-        return policy.full(len(self), self.bytes) or (bool(self._records) and self._alone(self._records[0]))
+        lines = [self._live, *([self._behind] if self._first_is_ready() else ())]
+        first = next((line.records[0] for line in lines if line), None)
+        return first is not None and (
+            self._alone(first) or policy.full(sum(map(len, lines)), sum(line.bytes for line in lines))
+        )
 
     def cut(self, policy: BatchPolicy) -> tuple[list[Received], int]:
-        """Takes the records of the next batch away; and what they weigh. None when none waits."""
-        first = self._records[0] if self._records else None
-        if first is not None and self._alone(first):
-            joinable = iter([weight(first)])
+        """Takes the records of the next batch away; and what they weigh. None when none waits, or none is ready.
+
+        Live ones first; where these leave room, those of the background that are ready, without a wait.
+        """
+        first = next(self._next(), None)
+        if first is None:
+            return [], 0
+        if self._alone(first):
+            joinable = iter([first])
         else:
-            joinable = map(weight, itertools.takewhile(lambda record: not self._alone(record), self._records))
-        number, size = policy.cut(joinable)
-        records = [self._records.popleft() for _ in range(number)]
-        for _ in range(number):
-            self._came.popleft()
-        self.bytes -= size
-        self.live -= self._count_live(records)
-        return records, size
+            joinable = itertools.takewhile(lambda record: not self._alone(record), self._next())
+        number, size = policy.cut(map(weight, joinable))
+        live = min(number, len(self._live))
+        return self._live.take(live) + self._behind.take(number - live), size
 
     def drop(self, leaving: Collection[Place]) -> None:
         """Without the records of these partitions."""
-        kept = [
-            each for each in zip(self._records, self._came, strict=True) if (each[0].topic, each[0].partition) not in leaving
-        ]
-        self._records, self._came = deque(record for record, _ in kept), deque(came for _, came in kept)
-        self.bytes = sum(map(weight, self._records))
-        self.live = self._count_live(self._records)
+        for line in (self._live, self._behind):
+            line.drop(leaving)
 
     def clear(self) -> None:
         """Drops all."""
-        self._records.clear()
-        self._came.clear()
-        self.bytes = self.live = 0
+        self._live.clear()
+        self._behind.clear()
 
-    def _count_live(self, records: Iterable[Received]) -> int:
-        return sum(record.topic not in self._background for record in records)
+    def _first_is_ready(self) -> bool:
+        return bool(self._behind) and self._background.ready(self._behind.records[0])
+
+    def _next(self) -> Iterator[Received]:
+        """In the order in which they go into batches, as far as they are ready."""
+        yield from self._live.records
+        yield from itertools.takewhile(self._background.ready, self._behind.records)

@@ -67,7 +67,7 @@ def run(
             lags.start()
             warm = round(per_s * WARM_UP_S)
             arrive(kafka, arrivals.works[:warm], per_s)
-            lags.most.clear()
+            lags.begin()
             spent = {each.worker: cpu_seconds(each) for each in pipeline.processes}
             began = time.monotonic()
             sent = arrive(kafka, arrivals.works[warm:], per_s)
@@ -78,7 +78,7 @@ def run(
             watcher.stop()
     return {
         "references": references, "works_before": count, "works": len(sent), "per_s": len(sent) / took, "restart": restarted,
-        "lags": lags.most, "cores": cpu, **evaluate(sent, waiting, watcher.heard),
+        "lags": lags.most, "lags_over_time": lags.samples, "cores": cpu, **evaluate(sent, waiting, watcher.heard),
     }  # fmt: skip
 
 

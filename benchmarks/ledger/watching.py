@@ -88,12 +88,14 @@ def _references(fields: dict[str, Any]) -> Iterator[str]:
 
 
 class Lags(threading.Thread):
-    """The greatest lag that each worker told of, by worker and metric, since ``most`` was cleared."""
+    """The lags that the workers tell of, by worker and metric: all samples, and the ``most`` of each since ``begin``."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__(name="lags", daemon=True)
         self.pipeline = pipeline
-        self.most: dict[str, float] = {}
+        #: Seconds since ``begin``, and what was behind then; what was not is left out.
+        self.samples: list[tuple[float, dict[str, float]]] = []
+        self._began = time.monotonic()
         self.failure: ReflinkError | None = None
         self._stopping = threading.Event()
 
@@ -104,8 +106,22 @@ class Lags(threading.Thread):
             except ReflinkError as error:
                 self.failure = error
                 return
-            for name, value in found.items():
-                self.most[name] = max(value, self.most.get(name, 0.0))
+            self.samples.append(
+                (round(time.monotonic() - self._began, 1), {name: value for name, value in found.items() if value})
+            )
+
+    def begin(self) -> None:
+        """What was sampled before does not count."""
+        self._began, self.samples = time.monotonic(), []
+
+    @property
+    def most(self) -> dict[str, float]:
+        """The greatest of each."""
+        found: dict[str, float] = {}
+        for _, lags in self.samples:
+            for name, value in lags.items():
+                found[name] = max(value, found.get(name, 0.0))
+        return found
 
     def stop(self) -> None:
         """Raises WorkerDied or NotReady, what a sample died of."""

@@ -96,6 +96,6 @@ def reached(phase: Phase) -> tuple[Worker, ...]:
         case "writing the store":
             return ("ledger",)
         case "loading a snapshot":
-            return ("linker", "fallback", "ledger")
+            return ("linker", "fallback")
         case _:
             return WORKERS

@@ -14,6 +14,7 @@ from tests.workers.simulated import Clock
 from workers.batch import Batch, BatchPolicy
 from workers.flow import Flow
 from workers.stage import Place, Received
+from workers.waiting import Background
 
 P: Place = ("references", 0)
 Q: Place = ("references", 1)
@@ -348,7 +349,7 @@ def test_the_oldest_record_that_waits_is_known_by_its_age_whatever_left_before_i
 
 def test_records_of_background_topics_wait_and_are_not_live():
     clock, again = Clock(), ("retries", 0)
-    flow = Flow(BatchPolicy(records=2), queue_bytes=10**9, clock=clock, background=("retries",))
+    flow = Flow(BatchPolicy(records=2), queue_bytes=10**9, clock=clock, background=Background(frozenset({"retries"})))
     assign(flow, P, again)
     clock.now = 1.0
     offer(flow, records(0, 2, again))
@@ -356,9 +357,12 @@ def test_records_of_background_topics_wait_and_are_not_live():
     assert flow.live_s() is None
     clock.now = 3.0
     offer(flow, records(0, 3))
-    assert flow.live_s() == 2.0  # of the oldest: they are handled in order
-    taken(flow)
     assert flow.live_s() == 0.0
+    clock.now = 4.0
+    assert flow.live_s() == 1.0
+    assert taken(flow).positions == {P: 2}  # live ones first
+    assert flow.behind()
+    assert taken(flow).positions == {P: 3, again: 1}
     flow.revoke([P], 0)
     assert flow.live_s() is None
     flow.news()

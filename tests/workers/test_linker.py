@@ -21,13 +21,14 @@ from reflink.semantic.spent import Spent
 from reflink.semantic.token_budget import TokenBudget
 from reflink.text import SEP
 from schemas import SCHEMA_VERSION, CatalogEvent, Event, FallbackEvent, OutcomesEvent, ReferenceEvent
+from schemas.references import OFFSET_HEADER, least_offset
 from tests.kafka import send, worker_settings
 from tests.workers.corpus import loaded
 from workers import metrics
 from workers.clients import end_of
 from workers.linker import LinkerStage, LinkerView, load_encoders
 from workers.settings import KafkaSettings, LinkerSettings
-from workers.stage import Output
+from workers.stage import Output, Received
 
 E = TypeVar("E", bound=Event)
 
@@ -96,6 +97,41 @@ def test_a_forbidden_work_is_no_candidate_and_the_outcome_says_so():
     (opened,) = read(handled(citing(1, (CITED.id,))), "fallback", FallbackEvent)[0].items
     assert opened.forbidden == (CITED.id,)
     assert [each.cited for each in opened.found.semantic] == [TWIN.id]
+
+
+# What is judged again
+
+
+class AtOffset:
+    """A follower, or a catalog, as far as the linker asks."""
+
+    def __init__(self, offset: int, lag: int = 0) -> None:
+        self.offset, self.lag = offset, lag
+
+
+@pytest.mark.parametrize(
+    ("value", "lag", "ready"),
+    [
+        (b"7", 5, True),
+        (b"8", 5, False),  # live ones need not wait until it is encoded
+        (b"8", 0, True),  # all is encoded that is known of: ``view`` waits for it, or says that it will never come
+        (None, 5, True),
+        (b"", 5, True),
+        (b"-1", 5, True),
+        ("\u0667\u0668".encode(), 5, True),
+        (b"9" * 50, 5, False),
+    ],
+)
+def test_what_is_judged_again_is_ready_when_the_works_are_encoded_that_it_asks_for(value: bytes | None, lag: int, ready: bool):
+    stage: Any = LinkerStage(LinkerSettings())
+    stage.catalog, stage.follower = AtOffset(7), AtOffset(7, lag)
+    headers = () if value is None else ((OFFSET_HEADER, value),)
+    assert stage.ready(Received("retries", 0, 0, None, b"", headers, 0)) is ready
+
+
+def test_the_header_says_what_the_event_does():
+    event = citing(1).model_copy(update={"catalog_offset": 541})
+    assert least_offset(event.headers()) == 541
 
 
 # Precisions

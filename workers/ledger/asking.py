@@ -57,7 +57,7 @@ def ask(
         catalog_offset=offset,
         forbidden=forbidden,
     )
-    message = Message("retries", link.citing.encode(), event.to_json())
+    message = Message("retries", link.citing.encode(), event.to_json(), event.headers())
     if not _fits(message, reference, output):
         return False
     output.messages.append(message)

@@ -63,6 +63,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
     name = "ledger"
     inputs = ("outcomes",)
     background_inputs = ("catalog",)
+    background_linger_s = 1.0  # nobody waits for these
     outputs = ("links", "manifests", "catalog", "retries")
     follows = ("catalog", "links", "manifests", "overrides")
     sequential = True

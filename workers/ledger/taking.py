@@ -159,7 +159,7 @@ def _look_after(partition: int, link: LinkEvent, knew: bool, untouched: int, vie
     changed = view.works.changed_since(keys, link.catalog_offset)
     if changed is not None:
         arrived = next((change.arrived for change in view.works.changes(changed, 1)), 0)
-        ask(partition, link, view.works.offset, view, output, why="late", woken=arrived, enough=changed + 1)
+        ask(partition, link, changed + 1, view, output, why="late", woken=arrived, enough=changed + 1)
 
 
 def _link_event(

@@ -14,6 +14,7 @@ from typing import Final
 from reflink.errors import BadRecord
 from schemas import LinkEvent
 from workers.ledger.asking import ask, withdraw
+from workers.ledger.indexing import hashed_keys
 from workers.ledger.likely import likely
 from workers.ledger.view import WOKEN, Cursor, LedgerView
 from workers.ledger.worktable import Change
@@ -99,7 +100,10 @@ def _wake_some(
 
 
 def _wake_one(partition: int, link: LinkEvent, change: Change, view: LedgerView, output: Output) -> None:
-    offset, enough = view.works.offset, change.offset + 1
+    enough = change.offset + 1
+    # No later than needed, as the linker must encode what comes before; and once for all changes there are.
+    last = view.works.changed_since(hashed_keys(link.reference, link.link.cited, *link.forbidden), enough)
+    offset = enough if last is None else last + 1
     judged = link.curated is None or link.curated.action == "forbidden"
     if judged and link.link.cited in change.gone and not view.works.alive(link.link.cited or ""):
         withdraw(partition, link, change.offset + 1, output)

@@ -57,7 +57,11 @@ class ReplaySender:
                 key = event.citing.encode()
                 partition = partition_of(key, self._partitions)
                 topic = self._settings.topic("retries")
-                sent.append(self._producer.send(topic, value=event.to_json(), key=key, partition=partition))
+                sent.append(
+                    self._producer.send(
+                        topic, value=event.to_json(), key=key, headers=list(event.headers()), partition=partition
+                    )
+                )
             group = group_of(self._settings, self._settings.slot)
             self._producer.send_offsets_to_transaction(position.as_metadata(self._settings.topic("links")), group)
             self._producer.commit_transaction()

@@ -69,7 +69,7 @@ def test_a_late_work_wakes_the_reference_that_carries_its_identifier_and_no_othe
     sent = ledger.chores()
     (event,) = asked(sent).values()
     assert {each.topic for each in sent} == {"retries"}
-    assert (event.reference, event.catalog_offset, event.woken, event.live) == (waiting, 2, 77, False)
+    assert (event.reference, event.catalog_offset, event.woken, event.live) == (waiting, 1, 77, False)
     assert (event.citing, event.paper_version, event.arrived) == (CITING, 1, 10)
     assert sent[0].key == CITING.encode()
 
