@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import psutil
 
 from benchmarks.ledger.real import choose_arrivals, real_references
 from benchmarks.ledger.recombined import Marked, Recombined
@@ -68,11 +69,11 @@ def run(
             warm = round(per_s * WARM_UP_S)
             arrive(kafka, arrivals.works[:warm], per_s)
             lags.begin()
-            spent = {each.worker: cpu_seconds(each) for each in pipeline.processes}
+            spent = cpu_of_all(pipeline)
             began = time.monotonic()
             sent = arrive(kafka, arrivals.works[warm:], per_s)
             took = time.monotonic() - began
-            cpu = {each.worker: (cpu_seconds(each) - spent[each.worker]) / took for each in pipeline.processes}
+            cpu = {name: (seconds - spent[name]) / took for name, seconds in cpu_of_all(pipeline).items()}
             wait_for(sent, waiting, watcher.heard)
             lags.stop()
             watcher.stop()
@@ -80,6 +81,17 @@ def run(
         "references": references, "works_before": count, "works": len(sent), "per_s": len(sent) / took, "restart": restarted,
         "lags": lags.most, "lags_over_time": lags.samples, "cores": cpu, **evaluate(sent, waiting, watcher.heard),
     }  # fmt: skip
+
+
+def cpu_of_all(pipeline: Pipeline) -> dict[str, float]:
+    """Seconds of the processor so far: workers, the broker, and what sends the works and watches the topics."""
+    own = psutil.Process()
+    brokers = [each.cpu_times() for each in own.children() if each.name() == "java"]
+    return {
+        **{each.worker: cpu_seconds(each) for each in pipeline.processes},
+        "broker": sum(each.user + each.system for each in brokers),
+        "this benchmark": sum(own.cpu_times()[:2]),
+    }
 
 
 def without(snapshot: Path, arriving: Sequence[Work], most: int | None, folder: Path, kafka: KafkaSettings) -> int:

@@ -24,6 +24,8 @@ class FileList:
         self._folder = folder
         self._before, self._content = self._read(0)
         self._name, self._size, self._crc32 = "", 0, 0
+        # What told apart the files that were read last.
+        self._seen: tuple[int, ...] | None = None
 
     def began_with(self, told: bytes) -> bool:
         """Whether the list, as it was found, still has what ``told`` said of it once. True of a list of another name."""
@@ -47,13 +49,30 @@ class FileList:
         return True
 
     def told(self) -> bytes:
-        """Name, length and CRC-32 of the list as it is; empty when there is none. Reads what is new only."""
+        """Name, length and CRC-32 of the list as it is; empty when there is none. Reads what is new only.
+
+        It is asked with every batch, and seldom is anything new.
+        """
+        seen = self._look()
+        if seen is None or seen != self._seen:
+            self._read_on()
+            self._seen = self._look() if seen is None else seen
+        return f"{self._name} {self._size} {self._crc32}".encode() if self._name else b""
+
+    def _read_on(self) -> None:
         name, new = self._read(self._size)
         if name != self._name:
             self._name, self._size, self._crc32 = name, 0, 0
             name, new = self._read(0)
         self._size, self._crc32 = self._size + len(new), zlib.crc32(new, self._crc32)
-        return f"{name} {self._size} {self._crc32}".encode() if name else b""
+
+    def _look(self) -> tuple[int, ...] | None:
+        """Another when the list is another, or has grown; None without one."""
+        try:
+            current, files = (self._folder / "CURRENT").stat(), (self._folder / self._name).stat()
+        except OSError:
+            return None
+        return current.st_ino, current.st_mtime_ns, files.st_size
 
     def _read(self, start: int) -> tuple[str, bytes]:
         """Name of the list, and its content from ``start`` on."""

@@ -80,6 +80,8 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         self._asked: dict[tuple[int, str], bytes] = {}
         self._next_overrides = 0.0
         self._turn = 0
+        #: Partitions in whose store nothing is due any more: only when a store is opened does anything become so.
+        self._none_due: set[int] = set()
         #: The output last offered as a chore, and how many overrides of each partition it settles.
         self._offered: tuple[Output, dict[int, int]] | None = None
 
@@ -154,6 +156,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         for partition in partitions:
             store = PartitionStore(self.folder / str(partition), stale_after_s=_STALE_S, topic_ids=topic_ids)
             prepare(store, self.works)
+            self._none_due.discard(partition)
             self.stores[partition] = store
         heard = roll_forward({partition: self.stores[partition] for partition in partitions}, self.works, self.settings)
         self.overrides.hear(heard)
@@ -222,8 +225,10 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
             most = min(self._wakes.left(), _MOST_ASKED) - len(output.messages)
             if most < 1 or time.thread_time() > until:
                 break
-            self._take_in(partition, ask_due(partition, self._view_after(output), most), output)
-            most -= len(output.messages)
+            if partition not in self._none_due:
+                if not self._take_in(partition, ask_due(partition, self._view_after(output), most), output):
+                    self._none_due.add(partition)
+                most -= len(output.messages)
             if most > 0:
                 self._take_in(
                     partition, wake(partition, self._view_after(output), most, self.settings.wake_probability), output

@@ -1,7 +1,7 @@
 """The works of the catalog in a ledger's state folder, by key, with a log of what changed and whom it concerns.
 
 A RocksDB (rocks.py), one per process, a cache of the topic ``catalog``. It grows with the catalog on disk and not in memory.
-The log is kept until somebody trims it.
+The log is kept whole.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ class WorkTable:
         offset, count = self._rocks.get_many((_NEXT_OFFSET, _COUNT))
         self.offset, self._count = int(offset or 0), int(count or 0)
         self._canonical: dict[str, str] = {}
+        #: The changes that were asked for last: from where, how many, and how far there were any.
+        self._page: tuple[tuple[int, int, int], list[Change]] | None = None
         born = self._rocks.get(_BORN)
         if born is None:
             batch = WriteBatch(raw_mode=True)
@@ -143,20 +145,17 @@ class WorkTable:
 
     def changes(self, start: int, limit: int) -> list[Change]:
         """At most so many changes in order of offset, the first of them at ``start`` or later."""
-        rows = islice(self._rocks.rows(_LOG, _OFFSET.pack(start)), limit)
-        return [_change_in(key, row) for key, row in rows]
+        asked = (start, limit, self.offset)
+        if self._page is None or self._page[0] != asked:  # every partition asks for the same
+            rows = islice(self._rocks.rows(_LOG, _OFFSET.pack(start)), limit)
+            self._page = asked, [_change_in(key, row) for key, row in rows]
+        return self._page[1]
 
     def changed_since(self, keys: Iterable[bytes], offset: int) -> int | None:
         """The highest offset of a change that concerns any of these hashed keys; None when it is below ``offset``."""
         rows = self._rocks.get_many([_KEY + key for key in keys])
         last = max((_OFFSET.unpack(row)[0] for row in rows if row is not None), default=-1)
         return last if last >= offset else None
-
-    def trim(self, before: int) -> None:
-        """Drops the changes below this offset from the log, which else keeps all; ``changed_since`` still knows them."""
-        batch = WriteBatch(raw_mode=True)
-        batch.delete_range(_LOG + _OFFSET.pack(0), _LOG + _OFFSET.pack(before))
-        self._rocks.write(batch)
 
     def close(self) -> None:
         """Closes the files."""
