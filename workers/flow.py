@@ -142,10 +142,10 @@ class Flow(InFlight):
         with self._changed:
             return bool(self._queue)
 
-    def behind(self) -> bool:
-        """Whether records of the background wait."""
+    def behind(self) -> int:
+        """How many records of the background wait."""
         with self._changed:
-            return bool(self._queue.behind)
+            return self._queue.behind
 
     def live_s(self) -> float | None:
         """Seconds that the oldest live record has waited; None when none waits."""

@@ -49,7 +49,8 @@ class CatalogFollower:
     ) -> None:
         self.settings, self.catalog, self.encoder, self._make_room = settings, catalog, encoder, make_room
         self.reader = CatalogReader(settings, catalog.offset)
-        self._rest: list[Work | str] = []
+        #: What was read and is yet to be applied, each with its offset.
+        self._rest: list[tuple[int, Work | str]] = []
         self._offset_after_rest = catalog.offset
         #: Works in a row whose vector has no direction.
         self._without_vector = 0
@@ -66,15 +67,12 @@ class CatalogFollower:
         """Applies news for about so long, at least one step. Returns whether there was any. Raises what reading died of."""
         until = time.monotonic() + seconds
         any_news = False
-        while True:
-            if not self._rest and not self._take():
-                break
+        step = _STEP if seconds < 1 else _BULK
+        while self._take(step):
             any_news = True
-            step = _STEP if seconds < 1 else _BULK
-            self._change(self._rest[:step])
+            self._change([change for _, change in self._rest[:step]])
+            self.catalog.offset = self._rest[step][0] if len(self._rest) > step else self._offset_after_rest
             del self._rest[:step]
-            if not self._rest:
-                self.catalog.offset = self._offset_after_rest
             if time.monotonic() >= until:
                 break
         if any_news:
@@ -120,13 +118,13 @@ class CatalogFollower:
         self._stop.set()
         self.reader.close()
 
-    def _take(self) -> bool:
-        news = self.reader.take()
-        if news is None:
-            return False
-        self._rest, self._offset_after_rest = [change for _, _, change in news.records], news.offset
+    def _take(self, most: int) -> bool:
+        """Whether there is something to apply: as much as was read, up to ``most``, since few at a time cost more each."""
+        while len(self._rest) < most and (news := self.reader.take()) is not None:
+            self._rest += [(offset, change) for offset, _, change in news.records]
+            self._offset_after_rest = news.offset
         if not self._rest:
-            self.catalog.offset = news.offset
+            self.catalog.offset = self._offset_after_rest
         return bool(self._rest)
 
     def _change(self, changes: Sequence[Work | str]) -> None:

@@ -204,8 +204,8 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             (self.consumer.pause if paused else self.consumer.resume)(*assignment)
             self._paused, self._told = paused, assignment
         if background and not self._paused:
-            # What is judged again waits for what is judged first, and no more of it than one fetch.
-            held_back = self._lagging or self.flow.behind()
+            # What is judged again waits for what is judged first, and little of it in memory.
+            held_back = self._lagging or self.flow.behind() >= self.settings.batch_records
             (self.consumer.pause if held_back else self.consumer.resume)(*background)
 
     def _fetch(self, timeout_ms: int) -> None:

@@ -1,0 +1,61 @@
+"""How news of the catalog is taken in: in order, in steps, and where the catalog says it stands in between."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from reflink.catalog import Catalog
+from reflink.entities import Work
+from workers.catalog_reading import News
+from workers.following import CatalogFollower
+from workers.settings import CatalogSettings
+
+
+class Read:
+    """What a reader has read."""
+
+    def __init__(self, *news: News) -> None:
+        self.waiting, self.end = deque(news), max((each.offset for each in news), default=0)
+
+    def take(self) -> News | None:
+        return self.waiting.popleft() if self.waiting else None
+
+
+def follower_of(*news: News) -> CatalogFollower:
+    follower = CatalogFollower(CatalogSettings(), Catalog.empty(lexical_mode=None), None)
+    reader: Any = Read(*news)
+    follower.reader = reader
+    return follower
+
+
+def arrivals(start: int, number: int, after: int | None = None) -> News:
+    """Works at these offsets, and the offset after them."""
+    records = [(offset, 0, Work(id=f"w{offset}")) for offset in range(start, start + number)]
+    return News(records, start + number if after is None else after)
+
+
+def test_several_fetches_make_one_step_and_the_catalog_stands_where_it_was_applied_to():
+    follower = follower_of(arrivals(0, 20), arrivals(20, 20, after=45))
+    assert follower.apply(0.0)
+    assert (len(follower.catalog), follower.catalog.offset, follower.lag) == (32, 32, 13)
+    assert follower.apply(0.0)
+    assert (len(follower.catalog), follower.catalog.offset, follower.lag) == (40, 45, 0)
+    assert not follower.apply(0.0)
+
+
+def test_what_has_no_works_moves_the_catalog_on():
+    follower = follower_of(News([], 7), arrivals(7, 1), News([], 12))
+    assert follower.apply(0.0)
+    assert (len(follower.catalog), follower.catalog.offset) == (1, 12)
+    follower = follower_of(News([], 7))
+    assert not follower.apply(0.0)
+    assert follower.catalog.offset == 7
+
+
+def test_removals_and_additions_keep_their_order():
+    work = Work(id="w")
+    follower = follower_of(News([(0, 0, work), (1, 0, "w"), (3, 0, work), (4, 0, Work(id="v")), (6, 0, "v")], 9))
+    assert follower.apply(0.0)
+    assert [each.id for each in follower.catalog] == ["w"]
+    assert follower.catalog.offset == 9
