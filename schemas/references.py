@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from reflink.entities import Reference
@@ -27,9 +27,7 @@ class ReferenceEvent(PaperEvent):
         return ((OFFSET_HEADER, b"%d" % self.catalog_offset),)
 
 
-def least_offset(headers: Iterable[tuple[str, bytes]]) -> int:
-    """The catalog offset that the header asks for; 0 where there is none that can be read."""
-    for name, value in headers:
-        if name == OFFSET_HEADER and value.isdigit():
-            return int(value[:20])
-    return 0
+def least_offset(headers: Sequence[tuple[str, bytes]]) -> int:
+    """The catalog offset that the header asks for; 0 where there is none that can be read. Of several the last counts."""
+    said = next((value for name, value in reversed(headers) if name == OFFSET_HEADER), b"")
+    return int(said) if said.isdigit() and len(said) < 20 else 0

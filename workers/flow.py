@@ -1,4 +1,4 @@
-"""What is between polling and committing: records in order, batches in flight, and who owns which partition.
+"""What is between polling and committing: records in order, live ones first, batches in flight, and who owns which partition.
 
 Three threads meet here (poll, compute, commit) and Kafka's own, which calls on a rebalance. Two rules keep the guarantee:
 
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from workers.batch import Batch, BatchPolicy
 from workers.in_flight import GIVE_WAY_S, InFlight
 from workers.stage import Place, Received
-from workers.waiting import Background, Waiting
+from workers.waiting import Background, Waiting, never
 
 
 class Flow(InFlight):
@@ -31,7 +31,7 @@ class Flow(InFlight):
         policy: BatchPolicy,
         *,
         queue_bytes: int,
-        alone: Callable[[Received], bool] = lambda _: False,
+        alone: Callable[[Received], bool] = never,
         clock: Callable[[], float] = time.monotonic,
         background: Background | None = None,
     ) -> None:
@@ -61,27 +61,37 @@ class Flow(InFlight):
     def full(self) -> bool:
         """Whether polling should pause."""
         with self._changed:
-            return self._queue.bytes >= self.queue_bytes
+            return self._queue.live_bytes >= self.queue_bytes
 
     def drained(self) -> bool:
         """Whether paused partitions may resume: at a quarter of the bound, so that pausing does not flutter."""
         with self._changed:
-            return self._queue.bytes <= self.queue_bytes // 4
+            return self._queue.live_bytes <= self.queue_bytes // 4
+
+    def full_behind(self) -> bool:
+        """Whether polling should pause the background, whose records may wait for long."""
+        with self._changed:
+            return self._queue.behind >= self.policy.records or self._queue.behind_bytes >= self.queue_bytes // 4
 
     def idle(self) -> bool:
-        """Nothing queued, in flight or to be read again: the consumer's position is what can be committed."""
+        """Nothing live queued, nothing in flight or to be read again.
+
+        The consumer's position is what can be committed, but for partitions that are ``held``: of the background.
+        """
         with self._changed:
-            return not (self._queue or self._in_flight or self._seek_back)
+            return not (self._queue.live or self._in_flight or self._seek_back)
 
     @contextmanager
     def rest(self) -> Iterator[bool]:
-        """While it lasts no chore begins; for the poll thread, so no batch does either. Yields whether the worker is idle.
+        """While it lasts no chore begins, and on the poll thread no batch but of what is held. Yields whether it is idle.
 
         A chore in flight is waited for a while: one after the other would keep the positions from being committed. And a chore
         that began before a position moved on would set it back.
         """
         with self._changed:
-            self._resting = not (self._queue or self._seek_back or any(batch.records for batch in self._in_flight.values()))
+            self._resting = not (
+                self._queue.live or self._seek_back or any(batch.records for batch in self._in_flight.values())
+            )
             if self._resting:
                 self._changed.wait_for(lambda: not self._in_flight, GIVE_WAY_S)
         try:
@@ -94,8 +104,12 @@ class Flow(InFlight):
     def held(self) -> set[Place]:
         """Partitions of which records are queued or in flight."""
         with self._changed:
-            handled = (batch.positions for batch in self._in_flight.values() if batch.records)
-            return self._queue.places().union(*handled)
+            return self._queue.places() | self._handled()
+
+    def handled(self) -> set[Place]:
+        """Partitions of which records are in flight."""
+        with self._changed:
+            return self._handled()
 
     # What a rebalance does
 
@@ -137,16 +151,6 @@ class Flow(InFlight):
 
     # What computing does
 
-    def waiting(self) -> bool:
-        """Whether records wait to be handled."""
-        with self._changed:
-            return bool(self._queue)
-
-    def behind(self) -> int:
-        """How many records of the background wait."""
-        with self._changed:
-            return self._queue.behind
-
     def live_s(self) -> float | None:
         """Seconds that the oldest live record has waited; None when none waits."""
         with self._changed:
@@ -168,12 +172,12 @@ class Flow(InFlight):
                 return None
             if loaded and self._loaded:
                 left = self.policy.linger_s - self.oldest_s()
-                self._changed.wait_for(lambda: self._closed or self._news or self._queue.complete(self.policy), max(0.0, left))
+                self._changed.wait_for(lambda: self._closed or self._news or self._complete(), max(0.0, left))
                 if self._closed or self._news:
                     return None
             self._loaded = loaded
-            records, size = self._queue.cut(self.policy)
-            if not records:  # dropped while lingering
+            records, size = self._queue.cut(self.policy, self._clock())
+            if not records:  # dropped while lingering, or no longer ready
                 return None
             return self._launch(Batch(next(self._numbers), self._epoch, records, size))
 
@@ -206,6 +210,12 @@ class Flow(InFlight):
 
     def _ready(self) -> bool:
         return self._queue.ready(self._clock())
+
+    def _complete(self) -> bool:
+        return self._queue.complete(self.policy, self._clock())
+
+    def _handled(self) -> set[Place]:
+        return {place for batch in self._in_flight.values() if batch.records for place in batch.positions}
 
     def _drop(self, leaving: set[Place]) -> None:
         self._seek_back -= leaving

@@ -32,6 +32,8 @@ class InFlight:
         self._in_flight: dict[int, Batch] = {}
         self._numbers = itertools.count()
         self._news: deque[News] = deque()
+        # Whether the stage hears such news.
+        self._hearing = False
         self._seek_back: set[Place] = set()
         # Whether nothing may be sought back yet.
         self._held_back = False
@@ -73,11 +75,20 @@ class InFlight:
     # What computing does
 
     def news(self) -> list[News]:
-        """Partitions that came and went since the last call, in order; the stage hears it before it sees their records."""
+        """Partitions that came and went since the last call, in order; the stage hears it before it sees their records.
+
+        Ask again when it has heard all.
+        """
         with self._changed:
             told = list(self._news)
             self._news.clear()
+            self._hearing = bool(told)
             return told
+
+    def hearing(self) -> bool:
+        """Whether the stage is hearing news: it may have a store to rebuild, and no record is handled meanwhile."""
+        with self._changed:
+            return self._hearing
 
     def chore(self, places: Iterable[Place], committed: Mapping[Place, int]) -> Batch | None:
         """A chore's batch, which leaves ``committed`` as it is for these partitions; for a worker that has nothing in flight.

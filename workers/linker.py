@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
@@ -28,6 +28,9 @@ from workers.stage import Output, Received, Stage
 
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
+
+#: A catalog that is read at all hears of an offset sooner.
+_DOUBT_S: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -194,12 +197,13 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         output.observed.seconds.update(watch.seconds)
         return output
 
-    def ready(self, record: Received) -> bool:
+    def ready(self, record: Received, waited_s: float) -> bool:
         """Whether the works that it asks for are encoded: a batch that waited for them would keep live ones waiting.
 
-        With all that is known of encoded, ``view`` finds out what the record is about.
+        Of an offset that is not heard of though all else is encoded, ``view`` finds out what is the matter.
         """
-        return least_offset(record.headers) <= self.catalog.offset or self.follower.lag == 0
+        asked_for = least_offset(record.headers)
+        return asked_for <= self.catalog.offset or (waited_s > _DOUBT_S and self.follower.lag == 0)
 
     def follow(self, seconds: float) -> bool:
         """Encodes and adds new works. Raises DeviceFull."""

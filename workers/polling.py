@@ -205,7 +205,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             self._paused, self._told = paused, assignment
         if background and not self._paused:
             # What is judged again waits for what is judged first, and little of it in memory.
-            held_back = self._lagging or self.flow.behind() >= self.settings.batch_records
+            held_back = self._lagging or self.flow.full_behind()
             (self.consumer.pause if held_back else self.consumer.resume)(*background)
 
     def _fetch(self, timeout_ms: int) -> None:
@@ -220,7 +220,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
     def _commit_position(self) -> None:
         """Moves the group past transaction markers and aborted records, so that an idle worker's lag is 0."""
         behind = {}
-        for place in self.flow.owned():
+        for place in self.flow.owned() - self.flow.held():
             try:
                 position = self.consumer.position(self._partition(place), timeout_ms=_CALL_MS)
             except (IllegalStateError, AssertionError):
@@ -251,7 +251,7 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
     def _show_lag(self, places: frozenset[Place]) -> None:
         ends = self.consumer.end_offsets([self._partition(place) for place in places], timeout_ms=_CALL_MS)
         now = time.monotonic()
-        lagging, held = False, self.flow.held()
+        lagging, held, handled, hearing = False, self.flow.held(), self.flow.handled(), self.flow.hearing()
         for place in places:
             position = self.committed.get(place)
             if position is None:
@@ -262,9 +262,9 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             lagging |= lag > self.settings.batch_records and place[0] not in self._background
             metrics.LAG.labels(place[0], str(place[1])).set(lag)
             before = self._progress.get(place)
-            # Of what is held back nothing is in hand, or it is not ready while live ones lag.
-            held_back = place[0] in self._background and (self._lagging or place not in held)
-            if lag == 0 or held_back or before is None or before[0] != position:
+            # What is held back, or is not ready, may stand for as long as it likes.
+            held_back = place[0] in self._background and place not in handled
+            if lag == 0 or held_back or hearing or before is None or before[0] != position:
                 self._progress[place] = (position, now)
                 self._any_progress = now
             elif place in held and now - self._any_progress < self.settings.stall_timeout_s:

@@ -33,7 +33,7 @@ from workers.settings import FollowingSettings, WorkerSettings
 from workers.slot import Slot
 from workers.stage import Stage
 from workers.topics import Found, TopicAdmin
-from workers.waiting import Background
+from workers.waiting import ENOUGH, Background
 from workers.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,12 @@ class Runtime:
             queue_bytes=settings.queue_bytes,
             alone=self.journal.suspect,
             clock=clock,
-            background=Background(frozenset(stage.background_inputs), stage.ready, stage.background_linger_s),
+            background=Background(
+                frozenset(stage.background_inputs),
+                stage.ready,
+                stage.background_linger_s,
+                enough=min(ENOUGH, settings.batch_records),
+            ),
         )
         self.flood = FloodGuard(window=settings.flood_window, share=settings.flood_share, run=settings.flood_run)
         self._stopping = threading.Event()
@@ -210,13 +215,14 @@ class Runtime:
 
     def _hear_news(self) -> None:
         # Not watched: a stage may have a store to rebuild, which takes as long as it takes and watches itself.
-        for kind, places in self.flow.news():
-            (self.stage.assigned if kind == "assigned" else self.stage.released)(places)
+        while news := self.flow.news():
+            for kind, places in news:
+                (self.stage.assigned if kind == "assigned" else self.stage.released)(places)
 
     def _follow(self) -> bool:
         """The catalog's turn: its share of the time while live records wait, else as long as there is news, in short turns."""
         started = self._clock()
-        # What is judged again asks for the newest works, so its waiting is no reason to leave them alone.
+        # What is judged again waits for works, so its waiting is no reason to leave them alone.
         seconds = self._follow_share.turn(started, waiting=self.flow.live_s() is not None)
         if seconds is None:
             return False

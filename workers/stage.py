@@ -135,7 +135,7 @@ class Stage(ABC, Generic[E, V]):
     inputs: tuple[str, ...]
     #: Topics read only while the inputs have no lag; their records go into batches behind those of the inputs.
     background_inputs: tuple[str, ...] = ()
-    #: How long a batch of these records alone waits for more of them.
+    #: At most so long a batch of these records alone waits for others; a hundred do not wait.
     background_linger_s: float = 0.0
     #: Topics written; the dead letters, which every worker writes, need not be named.
     outputs: tuple[str, ...] = ()
@@ -176,8 +176,11 @@ class Stage(ABC, Generic[E, V]):
         """
         return None
 
-    def ready(self, record: Received) -> bool:
-        """Whether this record of a background input can be handled without a wait. Those behind it wait with it."""
+    def ready(self, record: Received, waited_s: float) -> bool:
+        """Whether this record of a background input, which has waited for so long, can be handled without a wait.
+
+        Those behind it wait with it. Called under a lock that polling needs: it must not wait itself.
+        """
         return True
 
     def follow(self, seconds: float) -> bool:

@@ -11,15 +11,16 @@ from typing import Final
 from workers.batch import BatchPolicy, weight
 from workers.stage import Place, Received
 
-#: So many background records wait for no more of them.
-_ENOUGH: Final = 100
+#: So many records of the background wait for no others.
+ENOUGH: Final = 100
 
 
-def _always(_: Received) -> bool:
+def _always(_: Received, __: float) -> bool:
     return True
 
 
-def _never(_: Received) -> bool:
+def never(_: Received) -> bool:
+    """No record must be alone."""
     return False
 
 
@@ -27,12 +28,14 @@ def _never(_: Received) -> bool:
 class Background:
     """Topics whose records wait behind live ones; what the stage says of them (see workers.stage.Stage).
 
-    ``ready`` is asked of the first of them; ``linger_s``: alone they wait so long for more of them.
+    ``ready`` is asked of a record and of how many seconds it has waited; ``linger_s``: alone they wait so long for others, but
+    when there are ``enough`` of them.
     """
 
     topics: frozenset[str] = frozenset()
-    ready: Callable[[Received], bool] = _always
+    ready: Callable[[Received, float], bool] = _always
     linger_s: float = 0.0
+    enough: int = ENOUGH
 
 
 class _Line:
@@ -54,6 +57,10 @@ class _Line:
 
     def oldest_s(self, now: float) -> float:
         return now - self._came[0] if self._came else 0.0
+
+    def ages(self, now: float) -> Iterator[tuple[Received, float]]:
+        """Each with the seconds that it has waited."""
+        return ((record, now - came) for record, came in zip(self.records, self._came, strict=True))
 
     def take(self, number: int) -> list[Received]:
         for _ in range(number):
@@ -81,7 +88,7 @@ class Waiting:
     Times are of the caller's clock. Order holds within a partition, and a topic is live or not.
     """
 
-    def __init__(self, alone: Callable[[Received], bool] = _never, background: Background | None = None) -> None:
+    def __init__(self, alone: Callable[[Received], bool] = never, background: Background | None = None) -> None:
         self._alone, self._background = alone, background or Background()
         self._live, self._behind = _Line(), _Line()
 
@@ -89,19 +96,24 @@ class Waiting:
         return len(self._live) + len(self._behind)
 
     @property
-    def bytes(self) -> int:
-        """What they weigh together."""
-        return self._live.bytes + self._behind.bytes
-
-    @property
     def live(self) -> int:
         """How many are live."""
         return len(self._live)
 
     @property
+    def live_bytes(self) -> int:
+        """What those weigh together."""
+        return self._live.bytes
+
+    @property
     def behind(self) -> int:
         """How many are of the background."""
         return len(self._behind)
+
+    @property
+    def behind_bytes(self) -> int:
+        """What those weigh together."""
+        return self._behind.bytes
 
     def add(self, record: Received, now: float) -> None:
         """One more, behind those of its kind."""
@@ -123,30 +135,27 @@ class Waiting:
         """Whether a batch can be cut."""
         if self._live:
             return True
-        if not self._first_is_ready():
+        if not self._first_is_ready(now):
             return False
-        return len(self._behind) >= _ENOUGH or self._behind.oldest_s(now) >= self._background.linger_s
+        return len(self._behind) >= self._background.enough or self._behind.oldest_s(now) >= self._background.linger_s
 
-    def complete(self, policy: BatchPolicy) -> bool:
+    def complete(self, policy: BatchPolicy, now: float) -> bool:
         """Whether the next batch need not wait for more."""
-        lines = [self._live, *([self._behind] if self._first_is_ready() else ())]
-        first = next((line.records[0] for line in lines if line), None)
-        return first is not None and (
-            self._alone(first) or policy.full(sum(map(len, lines)), sum(line.bytes for line in lines))
-        )
+        line = self._live if self._live or not self._first_is_ready(now) else self._behind
+        return bool(line) and (self._alone(line.records[0]) or policy.full(len(line), line.bytes))
 
-    def cut(self, policy: BatchPolicy) -> tuple[list[Received], int]:
+    def cut(self, policy: BatchPolicy, now: float) -> tuple[list[Received], int]:
         """Takes the records of the next batch away; and what they weigh. None when none waits, or none is ready.
 
-        Live ones first; where these leave room, those of the background that are ready, without a wait.
+        Live ones first, and with them at most as many of the background, as far as these are ready.
         """
-        first = next(self._next(), None)
+        first = next(self._next(now), None)
         if first is None:
             return [], 0
         if self._alone(first):
             joinable = iter([first])
         else:
-            joinable = itertools.takewhile(lambda record: not self._alone(record), self._next())
+            joinable = itertools.takewhile(lambda record: not self._alone(record), self._next(now))
         number, size = policy.cut(map(weight, joinable))
         live = min(number, len(self._live))
         return self._live.take(live) + self._behind.take(number - live), size
@@ -161,10 +170,12 @@ class Waiting:
         self._live.clear()
         self._behind.clear()
 
-    def _first_is_ready(self) -> bool:
-        return bool(self._behind) and self._background.ready(self._behind.records[0])
+    def _first_is_ready(self, now: float) -> bool:
+        return bool(self._behind) and self._background.ready(self._behind.records[0], self._behind.oldest_s(now))
 
-    def _next(self) -> Iterator[Received]:
-        """In the order in which they go into batches, as far as they are ready."""
+    def _next(self, now: float) -> Iterator[Received]:
+        """In the order in which they go into the next batch, as far as they are ready."""
         yield from self._live.records
-        yield from itertools.takewhile(self._background.ready, self._behind.records)
+        ready = itertools.takewhile(lambda each: self._background.ready(*each), self._behind.ages(now))
+        # A live record is answered when all of its batch is judged.
+        yield from itertools.islice((record for record, _ in ready), len(self._live) or None)

@@ -87,7 +87,7 @@ class World(AbstractContextManager["World"]):
         """Works until all has come and is done; ``cost`` is the seconds of a batch begun at a time."""
         served = []
         asked = self.now
-        while (self._next is not None or self.flow.waiting()) and self.now < until:
+        while (self._next is not None or len(self.flow._queue)) and self.now < until:
             budget = self.policy.budget
             batch = self.flow.take(0.05)
             if batch is None:

@@ -49,6 +49,11 @@ def offsets(batch: Batch) -> list[int]:
     return [record.offset for record in batch.records]
 
 
+def waits(flow: Flow) -> bool:
+    """Whether any record does."""
+    return len(flow._queue) > 0
+
+
 def offer(flow: Flow, *groups: list[Received]) -> None:
     flow.offer([record for group in groups for record in group])
 
@@ -127,7 +132,7 @@ def test_a_batch_closes_before_its_bytes_are_exceeded_and_never_stays_empty():
     flow = flow_of(bytes=1000)
     offer(flow, records(0, 1, size=5000), records(1, 5, size=400))
     assert [offsets(taken(flow)) for _ in range(3)] == [[0], [1, 2], [3, 4]]
-    assert not flow.waiting()
+    assert not waits(flow)
 
 
 def test_nothing_comes_in_time():
@@ -241,7 +246,7 @@ def test_revoking_waits_for_the_batch_in_flight():
     until(lambda: not flow.owned())
     assert revoking.thread.is_alive()
     assert flow.current(batch)
-    assert not flow.waiting(), "records that wait belong to another worker now"
+    assert not waits(flow), "records that wait belong to another worker now"
     flow.done(batch)
     assert revoking.answer() is True
     assert flow.news() == [("released", (P,))]
@@ -275,7 +280,7 @@ def test_what_is_lost_is_not_committed():
     flow.lose([P, Q])
     assert not flow.current(batch)
     assert flow.owned() == frozenset()
-    assert not flow.waiting()
+    assert not waits(flow)
     flow.done(batch)
     assert flow.to_seek_back() == set()
 
@@ -312,7 +317,7 @@ def test_full_and_drained_have_a_gap_between_them():
     offer(flow, records(0, 4, size=150))
     assert flow.full()
     seen = []
-    while flow.waiting():
+    while waits(flow):
         taken(flow)
         seen.append((flow.full(), flow.drained()))
     assert seen == [(False, False), (False, False), (False, True), (False, True)]
@@ -353,7 +358,7 @@ def test_records_of_background_topics_wait_and_are_not_live():
     assign(flow, P, again)
     clock.now = 1.0
     offer(flow, records(0, 2, again))
-    assert flow.waiting()
+    assert waits(flow)
     assert flow.live_s() is None
     clock.now = 3.0
     offer(flow, records(0, 3))
@@ -361,7 +366,7 @@ def test_records_of_background_topics_wait_and_are_not_live():
     clock.now = 4.0
     assert flow.live_s() == 1.0
     assert taken(flow).positions == {P: 2}  # live ones first
-    assert flow.behind()
+    assert waits(flow)
     assert taken(flow).positions == {P: 3, again: 1}
     flow.revoke([P], 0)
     assert flow.live_s() is None
@@ -371,6 +376,56 @@ def test_records_of_background_topics_wait_and_are_not_live():
     assert flow.live_s() is not None
     flow.discard()
     assert flow.live_s() is None
+
+
+def test_what_the_background_weighs_pauses_no_live_topic_and_is_bounded_by_itself():
+    again = ("retries", 0)
+    flow = Flow(BatchPolicy(records=5), queue_bytes=4000, background=Background(frozenset({"retries"}), lambda *_: False))
+    assign(flow, P, again)
+    offer(flow, records(0, 1, again, size=800))
+    assert not flow.full_behind()
+    offer(flow, records(1, 2, again, size=8000))
+    assert (flow.full_behind(), flow.full(), flow.drained()) == (True, False, True)
+    flow.discard()
+    offer(flow, records(0, 5, again))
+    assert not flow.full_behind(), "they are read again first"
+    flow.sought_back(again, flow.departures())
+    offer(flow, records(0, 5, again))
+    assert flow.full_behind()
+    flow.sought_back(P, flow.departures())
+    offer(flow, records(0, 1, size=8000))
+    assert (flow.full(), flow.drained()) == (True, False)
+
+
+def test_a_worker_rests_while_the_background_waits_for_it_knows_not_what():
+    again = ("retries", 0)
+    ready: list[bool] = []
+    flow = Flow(BatchPolicy(), queue_bytes=10**9, background=Background(frozenset({"retries"}), lambda *_: bool(ready)))
+    assign(flow, P, again)
+    offer(flow, records(0, 2, again))
+    assert flow.take(0) is None
+    assert (flow.idle(), flow.held(), flow.handled()) == (True, {again}, set())
+    with flow.rest() as idle:
+        assert idle
+    ready.append(True)
+    batch = taken(flow)
+    assert (flow.idle(), flow.held(), flow.handled()) == (False, {again}, {again})
+    with flow.rest() as idle:
+        assert not idle
+    flow.done(batch)
+    assert (flow.idle(), flow.held()) == (True, set())
+
+
+def test_while_the_stage_hears_of_partitions_it_is_said_so():
+    flow = flow_of(P)
+    assert not flow.news()
+    flow.assign([Q])
+    flow.sought_back(Q, flow.departures())
+    assert not flow.hearing()
+    assert flow.news()
+    assert flow.hearing()
+    assert not flow.news()
+    assert not flow.hearing()
 
 
 def test_waiting_for_a_batch():

@@ -110,28 +110,33 @@ class AtOffset:
 
 
 @pytest.mark.parametrize(
-    ("value", "lag", "ready"),
+    ("value", "lag", "waited_s", "ready"),
     [
-        (b"7", 5, True),
-        (b"8", 5, False),  # live ones need not wait until it is encoded
-        (b"8", 0, True),  # all is encoded that is known of: ``view`` waits for it, or says that it will never come
-        (None, 5, True),
-        (b"", 5, True),
-        (b"-1", 5, True),
-        ("\u0667\u0668".encode(), 5, True),
-        (b"9" * 50, 5, False),
+        (b"7", 5, 0.0, True),
+        (b"8", 5, 1e9, False),  # live ones need not wait until it is encoded
+        (b"8", 0, 1.0, False),  # it will be heard of in a moment
+        (b"8", 0, 3.0, True),  # or never: ``view`` says so
+        (None, 5, 0.0, True),
+        (b"", 5, 0.0, True),
+        (b"-1", 5, 0.0, True),
+        ("\u0667\u0668".encode(), 5, 0.0, True),
+        (b"9" * 19, 5, 0.0, False),
+        (b"9" * 9999, 5, 0.0, True),
     ],
 )
-def test_what_is_judged_again_is_ready_when_the_works_are_encoded_that_it_asks_for(value: bytes | None, lag: int, ready: bool):
+def test_what_is_judged_again_is_ready_when_the_works_are_encoded_that_it_asks_for(
+    value: bytes | None, lag: int, waited_s: float, ready: bool
+):
     stage: Any = LinkerStage(LinkerSettings())
     stage.catalog, stage.follower = AtOffset(7), AtOffset(7, lag)
     headers = () if value is None else ((OFFSET_HEADER, value),)
-    assert stage.ready(Received("retries", 0, 0, None, b"", headers, 0)) is ready
+    assert stage.ready(Received("retries", 0, 0, None, b"", headers, 0), waited_s) is ready
 
 
 def test_the_header_says_what_the_event_does():
     event = citing(1).model_copy(update={"catalog_offset": 541})
     assert least_offset(event.headers()) == 541
+    assert least_offset(((OFFSET_HEADER, b"1"), *event.headers(), ("another", b"7"))) == 541
 
 
 # Precisions

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,7 +13,7 @@ from tests.workers.echo import Echo, Running, running, until
 from workers import metrics
 from workers.errors import DeadLetterFlood, SlotTaken, Stalled, WrongTopic
 from workers.settings import KafkaSettings
-from workers.stage import Output
+from workers.stage import Output, Place
 
 
 def numbered(count: int, start: int = 0) -> list[tuple[bytes, bytes]]:
@@ -116,7 +118,7 @@ def test_partitions_pause_when_compute_is_behind_and_nothing_is_lost(kafka, stat
         most = 0
         until(lambda: stage.batches)
         while lag(kafka, "echo", "references"):
-            most = max(most, worker.runtime.flow._queue.bytes)
+            most = max(most, worker.runtime.flow._queue.live_bytes)
     assert sorted(int(value) for value in values(kafka)) == list(range(1500))
     # One poll may overshoot: at most what a single fetch holds.
     assert most < 200_000 + 1500 * 2200
@@ -134,6 +136,18 @@ def test_lag_is_shown_while_records_wait_and_gone_when_none_do(kafka, state):
         until(lambda: 0 < shown_lag() <= 300)
         stage.seconds = 0.0
         until(lambda: shown_lag() == 0 and lag(kafka, "echo", "references") == 0)
+
+
+def test_a_stage_that_takes_long_over_its_partitions_is_not_taken_for_stalled(kafka, state):
+    class Slow(Echo):
+        def assigned(self, places: Sequence[Place]) -> None:
+            super().assigned(places)
+            time.sleep(6.0)
+
+    send(kafka, "references", numbered(30))
+    with running(Slow(), worker_settings(kafka, state, stall_timeout_s=2.0)):
+        until(lambda: lag(kafka, "echo", "references") == 0)
+    assert len(values(kafka)) == 30
 
 
 def test_a_partition_without_progress_ends_the_worker(kafka, state):

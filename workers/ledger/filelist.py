@@ -56,7 +56,7 @@ class FileList:
         seen = self._look()
         if seen is None or seen != self._seen:
             self._read_on()
-            self._seen = self._look() if seen is None else seen
+            self._seen = seen  # not as it is now: it may have grown since it was read
         return f"{self._name} {self._size} {self._crc32}".encode() if self._name else b""
 
     def _read_on(self) -> None:
@@ -68,6 +68,8 @@ class FileList:
 
     def _look(self) -> tuple[int, ...] | None:
         """Another when the list is another, or has grown; None without one."""
+        if not self._name:
+            return None
         try:
             current, files = (self._folder / "CURRENT").stat(), (self._folder / self._name).stat()
         except OSError:

@@ -47,7 +47,7 @@ class WorksByKey(Protocol):
     def alive(self, work_id: str) -> bool:
         """Whether it, or a work that is one with it, is there."""
 
-    def changes(self, start: int, limit: int) -> list[Change]:
+    def changes(self, start: int, limit: int) -> Sequence[Change]:
         """At most so many changes, in order, from this offset on."""
 
     def changed_since(self, keys: Iterable[bytes], offset: int) -> int | None:

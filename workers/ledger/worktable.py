@@ -92,7 +92,7 @@ class WorkTable:
         self.offset, self._count = int(offset or 0), int(count or 0)
         self._canonical: dict[str, str] = {}
         #: The changes that were asked for last: from where, how many, and how far there were any.
-        self._page: tuple[tuple[int, int, int], list[Change]] | None = None
+        self._page: tuple[tuple[int, int, int], Sequence[Change]] | None = None
         born = self._rocks.get(_BORN)
         if born is None:
             batch = WriteBatch(raw_mode=True)
@@ -143,7 +143,7 @@ class WorkTable:
         """Whether the work, or one that is one with it, is there."""
         return self._rocks.get(_BEARERS + work_id.encode()) is not None
 
-    def changes(self, start: int, limit: int) -> list[Change]:
+    def changes(self, start: int, limit: int) -> Sequence[Change]:
         """At most so many changes in order of offset, the first of them at ``start`` or later."""
         asked = (start, limit, self.offset)
         if self._page is None or self._page[0] != asked:  # every partition asks for the same
