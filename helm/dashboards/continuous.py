@@ -105,7 +105,7 @@ def _late() -> list[Panel]:
         curves(
             "Retries waiting",
             "References to be judged again that no linker has read yet. Good: down to 0 between papers. A slope that only "
-            "rises: linkers are never idle, or a linker's catalog is far behind, which reads none meanwhile.",
+            "rises: linkers have no time for them, or a linker's catalog is far behind what they ask for.",
             "short",
             [Query(_waiting(), "waiting")],
         ),
