@@ -133,7 +133,7 @@ class Stage(ABC, Generic[E, V]):
     name: str
     #: Topics read, without prefix.
     inputs: tuple[str, ...]
-    #: Topics read only while the inputs have no lag; their records go into batches behind those of the inputs.
+    #: Topics read while no input lags by more than a batch; their records go into batches behind those of the inputs.
     background_inputs: tuple[str, ...] = ()
     #: At most so long a batch of these records alone waits for others; a hundred do not wait.
     background_linger_s: float = 0.0
