@@ -39,6 +39,28 @@ def test_another_list_says_nothing_of_the_one_before(folder: Path) -> None:
     assert files.told().startswith(b"MANIFEST-000009 4 ")
 
 
+def test_what_has_not_changed_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    before = FileList._read
+    monkeypatch.setattr(FileList, "_read", lambda files, start: read.append(start) or before(files, start))
+    files, path = FileList(folder), folder / "MANIFEST-000005"
+    first = files.told()
+    assert files.told() == first
+    begun = len(read)
+    assert [files.told() for _ in range(5)] == [first] * 5
+    assert len(read) == begun
+    path.write_bytes(b"one two three ")
+    assert files.told().split()[1] == b"14"
+    assert read[begun:] == [8]
+    (folder / "MANIFEST-000009").write_bytes(b"ONE TWO THREE ")  # as long as the other
+    (folder / "next").write_text("MANIFEST-000009\n")
+    (folder / "next").replace(folder / "CURRENT")
+    assert files.told().startswith(b"MANIFEST-000009 14 ")
+    path.unlink()
+    (folder / "MANIFEST-000009").unlink()
+    assert files.told() == b""
+
+
 def test_without_a_list_nothing_is_told(tmp_path: Path) -> None:
     files = FileList(tmp_path)
     assert files.told() == b""

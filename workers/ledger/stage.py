@@ -156,7 +156,6 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         for partition in partitions:
             store = PartitionStore(self.folder / str(partition), stale_after_s=_STALE_S, topic_ids=topic_ids)
             prepare(store, self.works)
-            self._none_due.discard(partition)
             self.stores[partition] = store
         heard = roll_forward({partition: self.stores[partition] for partition in partitions}, self.works, self.settings)
         self.overrides.hear(heard)
@@ -167,6 +166,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         gone = [partition for topic, partition in places if topic == "outcomes" and partition in self.stores]
         for partition in gone:
             self.stores.pop(partition).close()
+        self._none_due.difference_update(gone)
         if gone:
             self._asked = {key: value for key, value in self._asked.items() if key[0] in self.stores}
             self.overrides.follow()

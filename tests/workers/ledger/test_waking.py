@@ -72,6 +72,7 @@ def test_a_late_work_wakes_the_reference_that_carries_its_identifier_and_no_othe
     assert (event.reference, event.catalog_offset, event.woken, event.live) == (waiting, 1, 77, False)
     assert (event.citing, event.paper_version, event.arrived) == (CITING, 1, 10)
     assert sent[0].key == CITING.encode()
+    assert sent[0].headers == event.headers()
 
 
 def test_what_was_judged_at_a_later_offset_is_not_woken(ledger: Ledger):
@@ -93,8 +94,11 @@ def test_an_outcome_that_did_not_know_a_change_that_was_passed_is_asked_for_at_o
 def test_while_a_judgement_is_on_its_way_it_is_not_asked_for_again(ledger: Ledger):
     item = reference("a", "10.1/late")
     ledger.take(manifest(1, "a"), outcome(item, None, 0))
-    ledger.change(work("10.1/late"), work("10.1/late", "corrected, and told at length"))
-    assert list(asked(ledger.chores())) == ["a"]
+    ledger.change(
+        work("10.1/unasked"), work("10.1/late"), work("10.1/late", "corrected, and told at length"), work("10.1/behind")
+    )
+    (event,) = asked(ledger.chores()).values()
+    assert event.catalog_offset == 3, "for both changes, and no later than they need"
     ledger.change(work("10.1/late", "corrected once more, and told at length"))
     assert list(asked(ledger.chores())) == ["a"]  # the judgement on its way may be of before this
     assert not ledger.chores()
@@ -317,3 +321,14 @@ def test_partitions_take_turns_while_permits_are_scarce(tmp_path: Path):
         ledger.now += 1
     assert set(asked_of) == {0, 1, 2, 3}
     ledger.stage.close()
+
+
+def test_what_is_due_in_a_store_that_went_and_came_back_is_asked_for(ledger: Ledger):
+    ledger.change(work("10.1/late"))
+    ledger.take(manifest(1, "a"), outcome(reference("a"), None, 0))
+    assert not ledger.chores(), "nothing is due"
+    ledger.stage.released([("outcomes", 0)])
+    ledger.store.write([("due", f"{CITING}#a", b"0")], {})
+    ledger.stage.stores[0] = ledger.store  # type: ignore[assignment]
+    assert list(asked(ledger.chores())) == ["a"]
+    assert not ledger.chores()
