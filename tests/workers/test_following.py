@@ -44,6 +44,17 @@ def test_several_fetches_make_one_step_and_the_catalog_stands_where_it_was_appli
     assert not follower.apply(0.0)
 
 
+def test_a_replica_that_is_behind_takes_larger_steps():
+    follower = follower_of(*(arrivals(start, 50) for start in range(0, 250, 50)))
+    stands = []
+    while follower.apply(0.0):
+        stands.append(follower.catalog.offset)
+    assert stands == [96, 192, 224, 250]
+    follower = follower_of(*(arrivals(start, 50) for start in range(0, 250, 50)))
+    assert follower.apply(1.0)
+    assert follower.catalog.offset == 250
+
+
 def test_what_has_no_works_moves_the_catalog_on():
     follower = follower_of(News([], 7), arrivals(7, 1), News([], 12))
     assert follower.apply(0.0)

@@ -33,8 +33,8 @@ from workers.topics import TOPICS, TopicAdmin, short_hash
 
 log = logging.getLogger(__name__)
 
-#: Others wait for what it wakes; but a look at few works costs as much as at many.
-_LINGER_MS: Final = 60
+#: Others wait for what it wakes; but a look at few works costs as much as at many, and so does the transaction after it.
+_LINGER_MS: Final = 200
 #: How often the topic of overrides is looked at.
 _OVERRIDES_S: Final = 0.2
 #: Judgements asked for in one chore, and about how many seconds of the processor it takes.
