@@ -33,7 +33,7 @@ from workers.settings import FollowingSettings, WorkerSettings
 from workers.slot import Slot
 from workers.stage import Stage
 from workers.topics import Found, TopicAdmin
-from workers.waiting import ENOUGH, Background
+from workers.waiting import Background
 from workers.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -63,12 +63,7 @@ class Runtime:
             queue_bytes=settings.queue_bytes,
             alone=self.journal.suspect,
             clock=clock,
-            background=Background(
-                frozenset(stage.background_inputs),
-                stage.ready,
-                stage.background_linger_s,
-                enough=min(ENOUGH, settings.batch_records),
-            ),
+            background=Background.of(stage, settings.batch_records),
         )
         self.flood = FloodGuard(window=settings.flood_window, share=settings.flood_share, run=settings.flood_run)
         self._stopping = threading.Event()

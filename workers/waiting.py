@@ -6,13 +6,13 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Self
 
 from workers.batch import BatchPolicy, weight
-from workers.stage import Place, Received
+from workers.stage import Place, Received, Stage
 
 #: So many records of the background wait for no others.
-ENOUGH: Final = 100
+_ENOUGH: Final = 100
 
 
 def _always(_: Received, __: float) -> bool:
@@ -35,7 +35,13 @@ class Background:
     topics: frozenset[str] = frozenset()
     ready: Callable[[Received, float], bool] = _always
     linger_s: float = 0.0
-    enough: int = ENOUGH
+    enough: int = _ENOUGH
+
+    @classmethod
+    def of(cls, stage: Stage[Any, Any], records: int) -> Self:
+        """A stage's, whose batches have at most so many ``records``."""
+        topics = frozenset(stage.background_inputs)
+        return cls(topics, stage.ready, stage.background_linger_s, min(_ENOUGH, records))
 
 
 class _Line:
