@@ -60,8 +60,8 @@ class Guarantee(RuleBasedStateMachine):
 
     def _start(self) -> None:
         #: What of ``retries`` is below this is ready.
-        self.known = 0
-        behind = Background(frozenset({"retries"}), lambda record, _: record.offset < self.known)
+        self.ready_below = 0
+        behind = Background(frozenset({"retries"}), lambda record, _: record.offset < self.ready_below)
         self.flow = Flow(BatchPolicy(records=3, linger_s=0), queue_bytes=1000, background=behind)
         self.position: dict[Place, int] = {}  # of the partitions that the consumer believes to have
         self.stolen = False  # the group did without us and we do not know it yet
@@ -86,7 +86,7 @@ class Guarantee(RuleBasedStateMachine):
 
     @rule(count=few)
     def more_is_ready(self, count: int) -> None:
-        self.known += count
+        self.ready_below += count
 
     @rule(place=places, count=few)
     def another_worker(self, place: Place, count: int) -> None:
@@ -328,7 +328,7 @@ class Guarantee(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Left in peace, the worker finishes everything: nothing is ever lost or stuck."""
-        self.known = 10**6
+        self.ready_below = 10**6
         if self.stolen:
             self.hear_of_it()
         for _ in range(400):  # all that 80 steps can produce, three at a time
