@@ -242,8 +242,8 @@ class Guarantee(RuleBasedStateMachine):
     @precondition(lambda self: self.polled is None and self.seeking is None and not self.stolen)
     @rule()
     def idle_commit(self) -> None:
-        with self.flow.rest() as idle:
-            for place in self.position.keys() - self.flow.held() if idle else ():
+        if self.flow.idle():
+            for place in self.position.keys() - self.flow.held():
                 assert self.position[place] == self.broker.committed[place], "an idle worker would commit past what it handled"
 
     # The compute thread
