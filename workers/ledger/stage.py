@@ -243,8 +243,9 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
             most = min(self._sweeps.left(), _MOST_ASKED)
             if most < 1:
                 return False
-            if self._take_in(partition, sweep(partition, self._view_after(output), most, now, every_ms), output):
-                self._sweeps.spend(sum(output.observed.asked.values()))
+            if step := sweep(partition, self._view_after(output), most, now, every_ms):
+                self._take_in(partition, step.output, output)
+                self._sweeps.spend(step.cost)
                 return True
         return False
 
