@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.workers.ledger.ledgered import Ledger, asked, manifest
+from schemas import LinkEvent
+from tests.workers.ledger.ledgered import CITING, Ledger, asked, manifest
 from tests.workers.ledger.test_waking import outcome, reference, work
+from workers.ledger.sweeping import Sweep
+from workers.ledger.view import SWEEP
 
 HOUR = 3600
 
@@ -71,4 +74,45 @@ def test_at_a_rate_of_nought_there_is_none(tmp_path: Path):
     ledger.change(work("10.1/another"))
     ledger.now += 100 * HOUR
     assert not asked(ledger.chores())
+    ledger.stage.close()
+
+
+def test_it_looks_at_no_more_than_a_hundred_times_as_many_as_it_may_ask(tmp_path: Path):
+    """Else a sweep that finds nothing to ask, over millions, takes all the time that is left."""
+    ledger = ledger_with(tmp_path, ["a"])
+    (like,) = ledger.store.tables["links"].values()
+    link = LinkEvent.from_json(like).model_copy(update={"catalog_offset": 10**6})
+    names = [f"{CITING}#b{number:04}" for number in range(3000)]
+    ledger.store.write([("links", name, link.to_json()) for name in names], {})
+    ledger.change(work("10.1/another"))
+    ledger.now += 24 * HOUR
+
+    def looked() -> int:
+        state = Sweep.read(ledger.store.get("progress", SWEEP))
+        return len(names) if state.done else sum(name <= state.after for name in names)
+
+    assert list(asked(ledger.chores())) == ["a"]
+    begun = looked()
+    assert 800 <= begun <= 1000, "ten were saved up, and one was asked for"
+    for second in range(1, 6):
+        ledger.now += 1
+        assert not ledger.chores()
+        assert begun + 90 * second <= looked() <= begun + 110 * second
+    ledger.now += 1000
+    for _ in range(5):
+        ledger.chores()
+        ledger.now += 10
+    assert looked() == len(names)
+    ledger.stage.close()
+
+
+def test_the_offset_of_an_outcome_is_read_of_one_that_is_hard_to_read_too(tmp_path: Path):
+    ledger = ledger_with(tmp_path, ["a", "b", "c"])
+    rows = ledger.store.tables["links"]
+    names = sorted(rows)
+    rows[names[0]] = b"{"
+    rows[names[1]] = rows[names[1]].replace(b'"arrived":', b'"a_number":' + b"9" * 400 + b',"arrived":', 1)
+    ledger.change(work("10.1/another"))
+    ledger.now += 24 * HOUR
+    assert list(asked(ledger.chores())) == ["b", "c"]
     ledger.stage.close()
