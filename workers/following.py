@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 #: Works applied between two looks at the clock: about 0.1 s of encoding on a CPU.
 _STEP: Final = 32
-#: The same when so many wait: half a second, and each a tenth cheaper to encode.
+#: The same when so many wait: the more at a time, the less each costs to encode.
 _LARGE_STEP: Final = 96
 #: Works applied at a time while nothing else is to do.
 _BULK: Final = 1024
@@ -72,7 +72,7 @@ class CatalogFollower:
         most = _LARGE_STEP if seconds < 1 else _BULK
         while self._take(most):
             any_news = True
-            step = most if len(self._rest) >= most else _STEP if seconds < 1 else len(self._rest)
+            step = most if seconds >= 1 or len(self._rest) >= most else _STEP
             self._change([change for _, change in self._rest[:step]])
             self.catalog.offset = self._rest[step][0] if len(self._rest) > step else self._offset_after_rest
             del self._rest[:step]

@@ -19,7 +19,7 @@ from workers.stage import Output
 #: References looked at in one chore.
 _MOST: Final = 500
 #: References that may be looked at for each that may be asked: a sweep that finds nothing to ask must not take a core.
-LOOKS: Final = 100
+_LOOKS: Final = 100
 
 
 class Sweep(NamedTuple):
@@ -49,7 +49,7 @@ class Step(NamedTuple):
     @property
     def cost(self) -> int:
         """In references that may be asked."""
-        return max(sum(self.output.observed.asked.values()), -(-self.looked // LOOKS))
+        return max(sum(self.output.observed.asked.values()), -(-self.looked // _LOOKS))
 
 
 def sweep(partition: int, view: LedgerView, most: int, now: int, every_ms: int) -> Step | None:
@@ -62,7 +62,7 @@ def sweep(partition: int, view: LedgerView, most: int, now: int, every_ms: int) 
         state = Sweep(view.works.offset, now, "", done=False)
     output, looked = Output(), 0
     rows = store.rows("links", state.after)
-    for _ in range(min(_MOST, most * LOOKS)):
+    for _ in range(min(_MOST, most * _LOOKS)):
         if len(output.messages) >= most:
             break
         row = next(rows, None)
