@@ -1,6 +1,7 @@
-"""reflink: which paper does every entry of a bibliography cite?
+"""reflink links every entry of a bibliography to the work it cites.
 
-The library: pure, no Kafka, no network. ``workers`` runs it on streams; ``schemas`` holds the events between them.
+This package is the library, without Kafka and network. ``workers`` runs it on streams; ``schemas`` defines the events that the
+workers exchange.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from reflink.entities import Candidate, Ids, Link, Paper, Reference, Work
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
-    from reflink.linker import Linker
-    from reflink.policy import Policy
+    from reflink.linking.linker import Linker
+    from reflink.linking.policy import Policy
 
 __all__ = ["Candidate", "Catalog", "Ids", "Link", "Linker", "Paper", "Policy", "Reference", "Work"]
 
@@ -24,7 +25,7 @@ def __getattr__(name: str) -> Any:
 
         return Catalog
     if name in ("Linker", "Policy"):
-        from reflink import linker
+        from reflink.linking import linker
 
         return getattr(linker, name)
     raise AttributeError(f"module 'reflink' has no attribute {name!r}")

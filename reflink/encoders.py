@@ -1,4 +1,4 @@
-"""What a sentence encoder is to those who use one; ``reflink.semantic.Encoder`` is the real one."""
+"""Protocols of a sentence encoder; ``reflink.semantic.Encoder`` implements them."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from numpy.typing import NDArray
 
 
 class Encodes(Protocol):
-    """Texts to vectors."""
+    """An encoder of texts to vectors."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised [n, dim], in the order of the texts."""
+        """Return L2-normalised vectors, float32 [n, dim], in the order of the texts."""
         ...
 
 
 class NamedEncoder(Encodes, Protocol):
-    """One that says whose vectors it makes."""
+    """An encoder that names its model, precision, dimensions and separator."""
 
     @property
     def name(self) -> str:
-        """Model and weights in one word."""
+        """Name of model and weights."""
         ...
 
     @property
     def precision(self) -> str:
-        """Arithmetic of the encoding."""
+        """Precision of the arithmetic."""
         ...
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors."""
+        """Number of dimensions of a vector."""
         ...
 
     @property
     def separator(self) -> str:
-        """What stands between the fields of the texts that it is to encode."""
+        """Separator between the fields of the texts to encode."""
         ...

@@ -1,7 +1,7 @@
-"""Paper, Reference, Work and Link: what reflink reads, compares and answers. Defined here once.
+"""The entities that reflink reads, compares and publishes: Paper, Reference, Work and Link.
 
-They are pydantic models: immutable, validated where data enters, and tolerant of fields they do not know (kept and passed
-on, so that an old reader does not drop what a newer writer said). What is missing is absent from their JSON.
+They are immutable pydantic models, validated where data enters. They keep unknown fields and pass them on, so that an old
+reader does not drop the fields of a newer writer. Their JSON omits missing fields.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from pydantic import BaseModel, ConfigDict
 
 from reflink.errors import BadRecord
 
-#: What proposed the linked work: an identifier, where it was printed (volume, first page, author or year), a search, a curator.
+#: The source of the linked work: an identifier, a locator (volume, first page, author or year), a search, or a curator.
 Method = Literal["identifier", "place", "semantic", "lexical", "curator"]
 
-#: Why a reference has no link. ``empty``: nothing to search by. ``no-candidate``: nothing in the catalog is similar at all.
+#: The reason why a reference has no link. ``empty``: it has no text to search by. ``no-candidate``: no work is similar.
 #: ``below-threshold``: the stage's own score was too low. ``not-in-catalog``: the best candidate is another work.
-#: ``withdrawn``: the work that it was linked to has gone, and it is being judged again. ``forbidden``: a curator says so.
+#: ``withdrawn``: its linked work was withdrawn, and it is being re-evaluated. ``forbidden``: a curator forbids the link.
 Unresolved = Literal["empty", "no-candidate", "below-threshold", "not-in-catalog", "withdrawn", "forbidden"]
 
 #: The identifiers that name a work, in order of preference for its id.
 ID_KINDS: Final = ("doi", "pmid", "pmcid", "arxiv")
 
 
-#: What `Entity.made` says of which fields were given: nothing. Only ``exclude_unset`` asks, which is not used here.
+#: The set of given fields in entities of `Entity.made`: empty. Only ``exclude_unset`` uses it, which reflink does not use.
 _UNKNOWN: Final[set[str]] = set()
 
 
 @cache
 def _template(entity: type[BaseModel]) -> dict[str, Any]:
-    """Every field's default in the order of the contract; what must be given is None."""
+    """Return the default of every field in the order of the schema; None for required fields."""
     return {name: None if field.is_required() else field.default for name, field in entity.model_fields.items()}
 
 
 class Entity(BaseModel):
-    """Base of everything that is read or published: immutable, keeps unknown fields, absent means default."""
+    """Base of all entities that are read or published: immutable, keeps unknown fields; an absent field has its default."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
     @classmethod
     def made(cls, values: dict[str, Any]) -> Self:
-        """Of fields by name that the caller vouches for: like ``cls(**values)``, unchecked and so much faster."""
+        """Return an entity of valid fields by name: like ``cls(**values)``, but without validation and much faster."""
         entity = cls.__new__(cls)
         put = object.__setattr__
         put(entity, "__dict__", {**_template(cls), **values})
@@ -53,16 +53,16 @@ class Entity(BaseModel):
         return entity
 
     def to_json(self) -> bytes:
-        """UTF-8 JSON without the fields that hold their default."""
+        """Return UTF-8 JSON without fields that have their default."""
         return self.__pydantic_serializer__.to_json(self, exclude_defaults=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as JSON-ready builtins."""
+        """Return JSON-compatible builtins without fields that have their default."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Reads and validates. Raises BadRecord with the first offending field."""
+        """Parse and validate JSON. Raises BadRecord with the first invalid field."""
         try:
             return cast("Self", cls.__pydantic_validator__.validate_json(data))
         except pydantic.ValidationError as error:
@@ -70,7 +70,7 @@ class Entity(BaseModel):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Validates builtins. Raises BadRecord with the first offending field."""
+        """Validate builtins. Raises BadRecord with the first invalid field."""
         try:
             return cast("Self", cls.__pydantic_validator__.validate_python(data))
         except pydantic.ValidationError as error:
@@ -78,14 +78,14 @@ class Entity(BaseModel):
 
 
 def bad_record(what: str, error: pydantic.ValidationError) -> BadRecord:
-    """One line from pydantic's report: the first offending field and how many more there are."""
+    """Convert pydantic's error to one line: the first invalid field and the number of others."""
     first, more = error.errors(include_url=False, include_input=False)[0], error.error_count() - 1
     field = ".".join(map(str, first["loc"])) or "value"
     return BadRecord(f"{what}: {field}: {first['msg']}" + (f" (and {more} more)" if more else ""))
 
 
 class Ids(Entity):
-    """Normalised: ``doi`` lower case from ``10.``, ``pmid`` digits, ``pmcid`` ``PMC…``, ``arxiv`` without version."""
+    """Normalised ids: ``doi`` lower case from ``10.``, ``pmid`` digits, ``pmcid`` ``PMC…``, ``arxiv`` without version."""
 
     doi: str | None = None
     pmid: str | None = None
@@ -93,15 +93,15 @@ class Ids(Entity):
     arxiv: str | None = None
 
     def keys(self) -> tuple[str, ...]:
-        """``kind:value`` of each identifier present, in order of preference for a work's id."""
+        """Return ``kind:value`` of each identifier present, in order of preference for a work's id."""
         values = ((kind, getattr(self, kind)) for kind in ID_KINDS)
         return tuple(f"{kind}:{value}" for kind, value in values if value)
 
 
 class Inferred(Entity):
-    """What was recognised in a citation that its publisher did not tag; kept apart from what was tagged.
+    """The fields recognised in a citation that its publisher did not tag, kept apart from tagged fields.
 
-    A field is there only when the recogniser is sure of it.
+    A field is present only if the recogniser has high confidence in it.
     """
 
     title: str | None = None
@@ -118,10 +118,10 @@ class Reference(Entity):
     """One work cited by one entry of a bibliography.
 
     ``id`` is ``citing # XML id . ordinal``; ``position`` counts the paper's references from 1. ``raw_text`` is all text of the
-    citation, ``raw_noid`` the same without identifiers (absent when there are none). ``given_names`` has one entry for each of
-    ``last_names`` (empty where there is none); ``collectives`` are the authors that are groups, ``collab`` the first of them.
-    ``first_page`` is the article's number where it has no pages.
-    ``ids`` come from tags, ``ids_weak`` from text; ``inferred`` is there only when nothing was tagged.
+    citation, ``raw_noid`` the same without identifiers (absent if there are none). ``given_names`` has one entry for each of
+    ``last_names`` (empty if unknown); ``collectives`` are the authors that are groups, ``collab`` the first of them.
+    ``first_page`` is the article number if there are no pages. ``ids`` come from tags, ``ids_weak`` from text; ``inferred`` is
+    present only if nothing was tagged.
     """
 
     id: str
@@ -158,7 +158,7 @@ class Reference(Entity):
 
 
 class Work(Entity):
-    """A possible target. ``status`` is absent for a sound work, else what happened to it: ``retracted``, ``concern``, …."""
+    """A possible target of a reference. ``status``: ``retracted``, ``concern``, …; absent for a work without such a notice."""
 
     id: str
     ids: Ids = Ids()
@@ -172,11 +172,11 @@ class Work(Entity):
 
     @property
     def last_names(self) -> tuple[str, ...]:
-        """The authors' last names; the name that representative texts know them by."""
+        """The authors' last names, under the name that representative texts use."""
         return self.authors
 
 
-#: What a paper is to another one. ``companion`` stands for every relation that has no word of its own here.
+#: The relation of a paper to another one. ``companion`` stands for every relation that is not in this list.
 Relation = Literal[
     "corrects", "corrected-by", "retracts", "retracted-by", "concerns", "concern-by", "preprint-of", "has-preprint",
     "version-of", "has-version", "comments-on", "commented-by", "reviews", "reviewed-by", "companion",
@@ -184,23 +184,23 @@ Relation = Literal[
 
 
 class Related(Entity):
-    """Another article that a paper names as its own affair, e.g. the one that it corrects. ``stated`` is the paper's word."""
+    """Another article to which a paper declares a relation, e.g. the one it corrects. ``stated`` is the paper's own term."""
 
     kind: Relation
     ids: Ids
     stated: str | None = None
 
 
-#: What a relation makes of the paper as a target, the gravest first.
+#: The status that a relation gives the paper as a target, most serious first.
 _STATUS: Final[dict[Relation, str]] = {"retracted-by": "retracted", "concern-by": "concern"}
 
 
 class Paper(Entity):
-    """One article as parsed: its own description and its references, in the order of its bibliography.
+    """One parsed article: its own metadata and its references, in the order of its bibliography.
 
-    ``authors`` are last names and names of groups; ``given_names`` has one entry for each (empty where there is none), and
-    ``collectives`` says which are groups. ``translated_titles`` come in the order given. ``fpage`` is the article's number
-    where it has no pages. ``warnings`` says what had to be guessed or was lost when the XML was broken.
+    ``authors`` are last names and names of groups; ``given_names`` has one entry for each (empty if unknown), and
+    ``collectives`` lists the groups. ``translated_titles`` are in the order of the article. ``fpage`` is the article number if
+    there are no pages. ``warnings`` describe content that was guessed or lost because the XML was broken.
     """
 
     id: str
@@ -228,7 +228,7 @@ class Paper(Entity):
     warnings: tuple[str, ...] = ()
 
     def work(self) -> Work:
-        """The paper as a target for other papers' references, with the status that it says it has."""
+        """Return the paper as a target of other papers' references, with the status that its own relations give it."""
         said = {related.kind for related in self.related}
         return Work(
             id=self.id, ids=self.ids, title=self.title, authors=self.authors, venue=self.venue, year=self.year,
@@ -245,11 +245,11 @@ class Candidate(Entity):
 
 
 class Link(Entity):
-    """The outcome of one reference: ``cited`` names a work, or is None and ``unresolved`` says why.
+    """The outcome of one reference: ``cited`` is the id of a work, or None with the reason in ``unresolved``.
 
     ``probability`` is the verdict's, absent in profile ``paper``. ``reasons`` are phrases of a fixed vocabulary for and
-    against, strongest first; ``evidence`` the numbers behind them (docs/accuracy.md), of the cited work or, where nothing is
-    linked, of the best candidate, ``runner_up``. ``status`` repeats the cited work's, e.g. ``retracted``.
+    against the link, strongest first; ``evidence`` holds the numbers behind them (docs/accuracy.md), of the cited work or,
+    without a link, of the best candidate, ``runner_up``. ``status`` is the status of the cited work, e.g. ``retracted``.
     """
 
     reference: str
@@ -265,5 +265,5 @@ class Link(Entity):
     status: str | None = None
 
     def __hash__(self) -> int:
-        """Of what names the outcome; ``evidence`` cannot be hashed."""
+        """Hash the fields that identify the outcome, since ``evidence`` is not hashable."""
         return hash((self.reference, self.citing, self.cited, self.method, self.score, self.probability))

@@ -1,29 +1,29 @@
-"""Every error reflink raises on purpose. Each says what was wrong, where, and what to do; the class is its name in metrics.
+"""Errors that reflink raises deliberately. The message states the fault, its place and the remedy; metrics use the class name.
 
-Anything else that escapes is a defect of reflink, not of its input.
+Any other exception is a defect of reflink, not of its input.
 """
 
 from __future__ import annotations
 
 
 class ReflinkError(Exception):
-    """Base of all named errors. ``str(error)`` is one line fit for an operator."""
+    """Base of all named errors. ``str(error)`` is one line for an operator."""
 
 
 class NotAPaper(ReflinkError):
-    """The bytes are not a JATS/NLM/PMC article: not XML at all, or XML of another kind."""
+    """The bytes are not a JATS/NLM/PMC article: not XML, or XML of another kind."""
 
 
 class TooLarge(ReflinkError):
-    """The input exceeds a stated limit (bytes, depth, references)."""
+    """The input exceeds a limit (bytes, depth, references)."""
 
 
 class BadRecord(ReflinkError):
-    """One line or event that cannot be read: not JSON, or a field missing or of the wrong type."""
+    """A line or event cannot be read: it is not JSON, or a field is missing or of the wrong type."""
 
 
 class ModelNotFound(ReflinkError):
-    """A model's weights are absent or are not the ones they claim to be."""
+    """A model's weights are absent or differ from the expected ones."""
 
 
 class SnapshotError(ReflinkError):
@@ -31,27 +31,32 @@ class SnapshotError(ReflinkError):
 
 
 class UnusableSnapshot(SnapshotError):
-    """A snapshot that time or a fault has made useless: damaged, unfinished, of another format, too old for its topic.
+    """A snapshot is damaged, unfinished, of another format, or too old for its topic.
 
-    Nobody chose wrongly, so a worker goes on without it; other SnapshotErrors are for an operator to put right.
+    The cause is a fault or age, not a wrong setting, so a worker continues without the snapshot. Other SnapshotErrors need an
+    operator.
     """
 
 
 class BadVector(ReflinkError):
-    """A vector that has no direction: NaN, infinite or all zero values, or the wrong number of dimensions."""
+    """A vector has no direction (NaN, infinite or only zero values) or the wrong number of dimensions."""
 
 
 class NoMemory(ReflinkError, MemoryError):
-    """A device's free memory does not hold one text alone, of some megabytes at most: it is full of other things."""
+    """A device's free memory cannot hold a single text, which needs some megabytes at most: other data fill the memory."""
 
 
 class DeviceMissing(ReflinkError):
-    """The device that was asked for is not on this machine; says how many there are."""
+    """The configured device is not on this machine; the message states how many devices there are."""
 
 
 class DeviceTooSmall(ReflinkError):
-    """A device's free memory does not hold the vectors and what a search of them needs; says how much is free and needed."""
+    """A device's free memory cannot hold the vectors and the memory of a search; the message states free and needed memory."""
+
+
+class ReportFailed(ReflinkError):
+    """The report of an evaluation cannot be drawn: the package for its plots is missing."""
 
 
 class ExportFailed(ReflinkError):
-    """The links cannot be written as files: the folder is taken, the disk is full, or a format's package is missing."""
+    """The links cannot be exported: the folder exists, the disk is full, or a format's package is missing."""

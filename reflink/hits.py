@@ -1,4 +1,4 @@
-"""What a search answers: for each query its best candidates and their scores."""
+"""The result of a search: the best candidates of each query and their scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The k best candidates of n queries, best first, equal scores by the smallest id.
+    """The k best candidates of n queries, best first, equal scores by smallest id.
 
     ``ids``: object array [n, k] of ``str``, None where a query has fewer than k candidates. ``scores``: float32 or float64
     array [n, k], NaN where the id is None.
@@ -25,7 +25,7 @@ class Hits:
     def collect(
         cls, rows: Iterable[tuple[Sequence[str], Sequence[float] | npt.NDArray[Any]]], n: int, k: int, dtype: type
     ) -> Self:
-        """Pads what each of ``n`` queries found, ``(ids, scores)`` best first and at most ``k``, to the shape [n, k]."""
+        """Pad the results of ``n`` queries, ``(ids, scores)`` best first and at most ``k`` each, to the shape [n, k]."""
         ids = np.full((n, k), None, dtype=object)
         scores: npt.NDArray[Any] = np.full((n, k), np.nan, dtype=dtype)
         for row, (found, values) in enumerate(rows):
@@ -37,6 +37,6 @@ class Hits:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[list[tuple[str, float]]]:
-        """Each query's candidates as ``(id, score)``, absent ones left out."""
+        """Yield each query's candidates as a list of ``(id, score)``, without padding."""
         for ids, scores in zip(self.ids.tolist(), self.scores.tolist(), strict=True):
             yield [(id_, score) for id_, score in zip(ids, scores, strict=True) if id_ is not None]

@@ -1,7 +1,7 @@
-"""DOI, PMID, PMCID and arXiv id: one spelling each, found in free text, taken out of it, and made into a work's id.
+"""Find DOI, PMID, PMCID and arXiv id in text and normalise each to one spelling.
 
 The spellings are those of `reflink.entities.Ids`: ``10.1016/s0140-6736(00)02738-0`` (lower case), ``19693083``, ``PMC2707599``,
-``1706.03762`` or ``hep-th/9901001`` (no version, no subject class). Everything here is total: any text gives an answer.
+``1706.03762`` or ``hep-th/9901001`` (no version, no subject class). Every function accepts any text and raises no error.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from urllib.parse import unquote
 
 from reflink.entities import Ids
 
-#: No identifier at all; `extract` returns this very object when it finds none.
+#: No identifiers. `extract` returns this object itself if it finds none.
 NO_IDS: Final = Ids()
 _MAYBE: Final = re.compile("pm(?:c|id|-)")
-#: Longest DOI believed, in characters; the longest registered ones stay well below.
+#: Maximum length of a DOI, in characters; the longest registered DOIs are much shorter.
 MAX_DOI: Final = 256
 
-# A registrant's prefix, a slash, and what is not white space. Spaces are forgiven where nothing else can be meant.
+# A registrant's prefix, a slash, and characters other than white space. Spaces are allowed where the meaning is unambiguous.
 _DOI: Final = re.compile(
     r"(?<!\d)(?<!\d\.)10\.\s?(\d{4,9}(?:\.\d{1,9})*)\s?(?:/|%2[Ff])\s?([^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+)"
 )
-# What publishers' software glues behind a DOI.
+# Words that publishers' software appends to a DOI without a space.
 _GLUED: Final = re.compile(
     r"(?i)(?<=[^/])(?:\[?pub ?med|\(?pmc?id|[.;,|\]]pmc\d|https?:|www\.|doi:|[.;,]?epub(?=$|[ \d.])"
     r"|[.;,]available|[.;,]accessed|\|)"
 )
 # "<" ends a DOI (it opens a tag), except in a SICI: 10.1002/(SICI)1097-0134(199901)34:1<1::AID-PROT1>3.0.CO;2-#
 _SICI: Final = re.compile(r"(?i)[^\s<>]+<[^\s<>]+>\d\.\d\.(?:co|tx);\d(?:-[\da-z#*])?|[^\s<>]*<[^\s<>]*::[^\s<>]*>[^\s<>\"]*")
-# A DOI that is all of its text and holds nothing that might have to go.
+# A text that is only a DOI and contains nothing that might have to be removed.
 _PLAIN_DOI: Final = re.compile(
     r"(?i)(?!.*(?:pub ?med|pmc|pmid|https|www|epub|available|accessed))10\.\d{4,9}/(?:[a-z\d]|[-._()/](?=[a-z\d]))+", re.ASCII
 )
@@ -54,7 +54,10 @@ _ARXIV_DOI: Final = "10.48550/arxiv."
 
 
 def normalise_doi(text: str) -> str | None:
-    """The first DOI of ``text``, lower case from ``10.``, or None. Resolver, label, escapes and trailing punctuation go."""
+    """Return the first DOI of ``text`` in lower case from ``10.``, or None.
+
+    Resolver, label, escapes and trailing punctuation are removed.
+    """
     if _PLAIN_DOI.fullmatch(text) and len(text) <= MAX_DOI:
         return text.lower()
     found = _first_doi(text)
@@ -62,7 +65,7 @@ def normalise_doi(text: str) -> str | None:
 
 
 def normalise_pmid(text: str) -> str | None:
-    """1 to 8 digits without leading zeros, from the bare number or a labelled one; else None."""
+    """Return 1 to 8 digits without leading zeros, from a bare or labelled number, or None."""
     bare = text.strip().lstrip("0")
     if bare.isascii() and bare.isdigit():
         return bare if len(bare) <= 8 else None
@@ -71,7 +74,7 @@ def normalise_pmid(text: str) -> str | None:
 
 
 def normalise_pmcid(text: str) -> str | None:
-    """``PMC`` and digits, from the number with or without ``PMC``; a version (``PMC13900.2``) goes. Else None."""
+    """Return ``PMC`` and digits, from a number with or without ``PMC``, or None. A version (``PMC13900.2``) is removed."""
     bare = text.strip().lstrip("0")
     if bare.isascii() and bare.isdigit():
         return f"PMC{bare}" if len(bare) <= 9 else None
@@ -80,7 +83,7 @@ def normalise_pmcid(text: str) -> str | None:
 
 
 def normalise_arxiv(text: str) -> str | None:
-    """``1706.03762`` or ``hep-th/9901001``, without version and subject class; from an id, an address or a DOI."""
+    """Return ``1706.03762`` or ``hep-th/9901001``, without version and subject class, from an id, address or DOI, or None."""
     found = _BARE_ARXIV.fullmatch(text.strip()) or _ARXIV.search(text)
     if found:
         return _arxiv(found[1])
@@ -89,13 +92,13 @@ def normalise_arxiv(text: str) -> str | None:
 
 
 def extract(text: str) -> Ids:
-    """The first identifier of each kind that free text spells out. Bare numbers are never taken for identifiers."""
+    """Return the first identifier of each kind in free text. A number without a label is not an identifier."""
     first = first_of_each(occurrences(text)) if promising(text) else None
     return Ids(**first) if first else NO_IDS
 
 
 def first_of_each(found: Iterable[tuple[str, int, int, str]]) -> dict[str, str]:
-    """Of `occurrences`, the first value of each kind by kind; an arXiv DOI gives the arXiv id too."""
+    """Return the first value of each kind in a result of `occurrences`; an arXiv DOI also gives the arXiv id."""
     first: dict[str, str] = {}
     for kind, _, _, value in found:
         first.setdefault(kind, value)
@@ -105,7 +108,7 @@ def first_of_each(found: Iterable[tuple[str, int, int, str]]) -> dict[str, str]:
 
 
 def promising(text: str) -> bool:
-    """Whether there may be an identifier or address at all: a quick look that spares most texts the patterns."""
+    """Whether a text may contain an identifier or address: a fast test that saves most texts the regular expressions."""
     if "10." in text:
         return True
     lower = text.lower()
@@ -124,7 +127,7 @@ NORMALISERS: Final[dict[str, Callable[[str], str | None]]] = {
 
 
 def occurrences(text: str) -> Iterator[tuple[str, int, int, str]]:
-    """(kind, start, end, value) of everything that spells an identifier; spans may overlap."""
+    """Yield (kind, start, end, value) of every identifier; spans may overlap."""
     if "10." in text:
         start = 0
         while found := _first_doi(text, start):
@@ -145,7 +148,7 @@ def occurrences(text: str) -> Iterator[tuple[str, int, int, str]]:
 
 
 def _first_doi(text: str, start: int = 0) -> tuple[int, int, str] | None:
-    """Span and spelling of the first DOI at or after ``start``."""
+    """Return start, end and normalised value of the first DOI at or after ``start``, or None."""
     for match in _DOI.finditer(text, start):
         if (suffix := _doi_suffix(match[2])) and match[1].isascii():
             value = f"10.{match[1]}/{suffix}"
@@ -156,8 +159,8 @@ def _first_doi(text: str, start: int = 0) -> tuple[int, int, str] | None:
 
 
 def _doi_suffix(rest: str) -> str:
-    """How much of the non-blank text behind the slash belongs to the DOI."""
-    rest = rest[: 4 * MAX_DOI]  # bounds the work on what is no DOI anyway
+    """Return the part of the text after the slash, without white space, that belongs to the DOI."""
+    rest = rest[: 4 * MAX_DOI]  # bounds the cost; longer text is not a DOI
     sici = _SICI.match(rest) if "<" in rest else None
     if sici:
         rest = sici[0]
@@ -176,7 +179,7 @@ def _doi_suffix(rest: str) -> str:
         for opening, closing in _BRACKETS:
             if (rest.endswith(closing) and rest.count(closing) > rest.count(opening)) or rest.endswith(opening):
                 rest = rest[:-1]
-        if "<" in rest and not _SICI.fullmatch(rest):  # what was cut off made it a SICI
+        if "<" in rest and not _SICI.fullmatch(rest):  # without the removed end it is not a SICI
             rest = rest.split("<", 1)[0]
         hash_at = rest.find("#")
         if hash_at >= 0 and not (rest[:hash_at].endswith(";2-") or _SICI.fullmatch(rest)):
@@ -186,7 +189,7 @@ def _doi_suffix(rest: str) -> str:
 
 
 def _clean_doi(doi: str) -> str | None:
-    """Lower case, percent-escapes resolved; stable when applied again."""
+    """Convert a DOI to lower case and resolve percent-escapes; idempotent. None if the result is not a DOI."""
     doi = doi.lower()
     plain_already = doi.isascii() and "%" not in doi and "&" not in doi
     while "%" in doi or "&" in doi:

@@ -1,6 +1,6 @@
-"""The learnt files that come with the package, each known by its hash: one that was changed or damaged is not used.
+"""Read the trained files of the package and check their hashes; a changed or damaged file is not used.
 
-Who trains one anew writes its sha256 here (tests/reflink/test_shipped.py says which).
+After training a file anew, enter its sha256 here (tests/reflink/test_shipped.py names it).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHA256: Final[dict[str, str]] = {
 
 
 def read(name: str) -> bytes:
-    """The file's content. Raises ModelNotFound when it is absent or not the known one."""
+    """Return the file's content. Raises ModelNotFound if the file is absent or its hash differs."""
     path = resources.files("reflink").joinpath(name)
     try:
         data = path.read_bytes()

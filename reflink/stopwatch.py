@@ -1,4 +1,4 @@
-"""Where the time of a computation goes."""
+"""Measure the time of the steps of a computation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Stopwatch:
-    """``seconds`` by step. A step's time is that between the last lap, or the start, and its own."""
+    """``seconds`` by step. The time of a step is the time between the previous lap, or the start, and its own lap."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -16,13 +16,13 @@ class Stopwatch:
         self._last = clock()
 
     def lap(self, step: str) -> None:
-        """All since the last lap was this step."""
+        """Add the time since the last lap to this step."""
         now = self._clock()
         self.seconds[step] += now - self._last
         self._last = now
 
     def move(self, seconds: float, source: str, target: str) -> None:
-        """So much of one step, at most all of it, was another's: for what is told by who did it, and not when."""
+        """Move ``seconds``, at most all of them, from one step to another, for times that the caller cannot measure by laps."""
         part = min(seconds, self.seconds[source])
         self.seconds[source] -= part
         self.seconds[target] += part

@@ -1,4 +1,4 @@
-"""Texts without the identifiers in them: what is left when those are taken out, with what announced them."""
+"""Remove identifiers from texts, together with the labels that announce them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final
 from reflink.identifiers import first_of_each, occurrences, promising
 
 _URL: Final = re.compile(r"(?i)(?:\b(?:https?|ftp)\s?://|\bwww\.(?=[a-z\d]))[^\s<>\"]*")
-#: Stands for an identifier that was already taken out; `strip` removes it with the label before it.
+#: Placeholder of an identifier that was already removed; `strip` removes it with the label before it.
 REMOVED: Final = "\x01"
-# Names that announce an identifier and are nothing without it.
+# Labels that announce an identifier and have no meaning without it.
 _ANNOUNCED: Final = re.compile(
     r"(?i)(?:(?:\bhttps?\s?://\s?)?\b(?:(?:dx\.)?doi\.org/"
     r"|(?:digital object identifier|doi|pub ?med(?: central)?|pm-?c?id|medline|arxiv|pii)\b)[\s:=.]*)+$"
 )
 _LABELS: Final = tuple("doi doi.org/ identifier pubmed central pmid pm-id pmcid pm-cid medline arxiv pii".split())
 _REMOVED: Final = re.compile(REMOVED)
-#: Longest announcement, in characters, with room to spare.
+#: Upper bound of the length of a label, in characters.
 _BEFORE: Final = 80
 _EMPTY_BRACKETS: Final = re.compile(r"\(\s*\)|\[\s*\]|\{\s*\}|<\s*>")
-#: What may stand behind the last identifier and goes with it.
+#: Characters after the last identifier that are removed with it.
 _NOTHING: Final = f" {REMOVED}"
 _MARKS: Final = frozenset(",.;:")
 _MARKS_OR_SPACE: Final = frozenset(",.;: ")
@@ -31,7 +31,7 @@ _DANGLING: Final = re.compile(r"(?:\s+|(?<=[.;:,]))[.;:,]+$")
 
 
 def strip(text: str) -> str:
-    """``text`` without identifiers, their labels and web addresses; white space collapsed. `extract` finds none."""
+    """Remove identifiers, their labels and web addresses, and collapse white space. `extract` finds nothing in the result."""
     text = " ".join(text.split())
     while True:
         spans = [match.span() for match in _REMOVED.finditer(text)] if REMOVED in text else []
@@ -45,11 +45,10 @@ def strip(text: str) -> str:
 
 
 def separate(text: str, *, plain: bool = False) -> tuple[dict[str, str], str]:
-    """What `reflink.identifiers.extract` finds, by kind, and `strip` of the text, in one go.
+    """Return the identifiers that `reflink.identifiers.extract` finds, by kind, and the result of `strip`, in one pass.
 
-    White space in ``text`` is collapsed, and there is none before a comma and the like.
-
-    ``plain``: it is known to hold no identifier and no address, at most marks (`REMOVED`).
+    ``text`` must have collapsed white space and none before a comma or similar punctuation. ``plain``: ``text`` is known to
+    contain no identifier and no address, but may contain placeholders (`REMOVED`).
     """
     if not plain and promising(text):
         found = list(occurrences(text))
@@ -64,7 +63,7 @@ def separate(text: str, *, plain: bool = False) -> tuple[dict[str, str], str]:
     head = text[:first].rstrip()
     if not text[first:].strip(_NOTHING) and not _needs_care(head[-_BEFORE:]):
         return {}, head
-    # What announces an identifier stands close before it; the rest of a long text need not be looked at again.
+    # A label stands directly before its identifier, so the beginning of a long text need not be searched again.
     start = text.rfind(" ", 0, max(first - _BEFORE, 0)) + 1
     rest = _without(text[start:], [match.span() for match in _REMOVED.finditer(text, start)], start)
     text = text[:start] + rest if rest else text[:start].rstrip()
@@ -72,7 +71,7 @@ def separate(text: str, *, plain: bool = False) -> tuple[dict[str, str], str]:
 
 
 def _needs_care(end: str) -> bool:
-    """Whether a text that ends so needs more than to be cut there: an announcement, a bracket or a lone full stop."""
+    """Whether a text with this end needs more cleaning once cut: it ends in a label, an open bracket or a lone full stop."""
     return (
         not any(map(str.isalnum, end)) or end.endswith(_OPENING) or (end[-1] in _MARKS and end[-2:-1] in _MARKS_OR_SPACE)
         or end.rstrip(" :=.").lower().endswith(_LABELS)
@@ -80,7 +79,7 @@ def _needs_care(end: str) -> bool:
 
 
 def _without(text: str, spans: list[tuple[int, int]], origin: int = 0) -> str:
-    """``text`` without these spans, which are in order, may overlap and count from ``origin``, and what announced them."""
+    """Remove spans, and the labels before them, from ``text``. Spans are in order, may overlap and count from ``origin``."""
     parts: list[str] = []
     last = 0
     emptied = False
@@ -97,21 +96,21 @@ def _without(text: str, spans: list[tuple[int, int]], origin: int = 0) -> str:
 
 
 def _unbracketed(text: str) -> str:
-    """``text`` without brackets that hold nothing."""
+    """Remove empty brackets from ``text``."""
     while (emptied := _EMPTY_BRACKETS.sub(" ", text)) != text:
         text = emptied
     return text
 
 
 def _unannounced(text: str) -> str:
-    """``text`` without the label at its end."""
+    """Remove the label at the end of ``text``."""
     if text.rstrip(" :=.").lower().endswith(_LABELS) and (found := _ANNOUNCED.search(text)):
         return text[: found.start()]
     return text
 
 
 def _tidy(text: str) -> str:
-    """Removes what is left where something was taken out: a space before a comma, a lone full stop."""
+    """Remove the remains of a removal: a space before a comma, a lone full stop."""
     text = " ".join(text.split())
     for loose, close in _LOOSE:
         if loose in text:

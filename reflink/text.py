@@ -1,11 +1,11 @@
 """Normalisation, truncation and representative texts, as the method defines them (paper section 3.1-3.3).
 
-A *representative text* stands for one side of a (reference, work) pair. Modes name the fields it is made of, in order:
-``T`` title, ``V`` publication venue, ``Y`` year, ``L`` last names of the authors, ``A`` abstract. ``Raw`` is the citation as
-written on the reference's side and "last names, title, year, venue" on the work's side.
+A *representative text* represents the reference or the work of a pair. A mode names its fields, in order: ``T`` title, ``V``
+publication venue, ``Y`` year, ``L`` last names of the authors, ``A`` abstract. ``Raw`` is the citation as written for a
+reference, and "last names, title, year, venue" for a work.
 
-Two families of approaches read these texts: *semantic* (sentence encoders) keep non-ASCII letters, *lexical* (trigrams)
-see only ``[a-z0-9 ]``. Nothing here folds accents: that would not be the published method.
+*Semantic* texts (for sentence encoders) keep non-ASCII letters; *lexical* texts (for trigrams) consist of ``[a-z0-9 ]``. This
+module does not fold accents, since the published method does not.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Final, Literal, Protocol, get_args
 Mode = Literal["Raw", "T", "TV", "TY", "TL", "TA", "TLY", "TVL", "TVY", "TVLY"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
-#: Characters kept of each field: the 95th percentiles of the paper's data (its Table 4).
+#: Maximum number of characters of each field: the 95th percentiles of the paper's data (its Table 4).
 LIMITS: Final[dict[str, int]] = {"T": 200, "L": 120, "V": 60, "Y": 4, "A": 2480}
 
-#: Order of a candidate's fields in mode Raw, "like a typical reference entry".
+#: Order of a work's fields in mode Raw, "like a typical reference entry".
 RAW_CANDIDATE_FIELDS: Final = "LTYV"
 
-#: What stands between two fields of a text for SBERT.
+#: Separator between two fields of a text for SBERT.
 SEP: Final = " [SEP] "
 
 _ASCII_PUNCTUATION: Final = frozenset(string.punctuation)
@@ -32,7 +32,7 @@ _LEXICAL_ALPHABET: Final = frozenset(string.ascii_lowercase + string.digits)
 
 
 class Described(Protocol):
-    """What a representative text is made of; papers, works and references all are."""
+    """A record with the fields of a representative text: a paper, work or reference."""
 
     @property
     def title(self) -> str | None:
@@ -52,7 +52,7 @@ class Described(Protocol):
 
 
 class Cited(Described, Protocol):
-    """A reference: described by its fields, and by the citation as written."""
+    """A reference: a record with fields and the citation as written."""
 
     @property
     def raw_query(self) -> str:
@@ -70,7 +70,7 @@ class _Semantic(dict[int, int | None]):
 
 
 class _Lexical(_Semantic):
-    """As above; whatever then is outside ``[a-z0-9]`` becomes a space."""
+    """Translation table like _Semantic that also turns each remaining character outside ``[a-z0-9]`` into a space."""
 
     def __missing__(self, code: int) -> int | None:
         kept = super().__missing__(code)
@@ -84,7 +84,7 @@ _LEXICAL: Final = _Lexical()
 
 
 def normalise(text: str, *, lexical: bool, limit: int | None = None) -> str:
-    """One field: truncated to ``limit`` characters, lowercased, without punctuation, white space collapsed and stripped."""
+    """Normalise a field: truncate to ``limit`` characters, lowercase, remove punctuation, collapse and strip white space."""
     table = _LEXICAL if lexical else _SEMANTIC
     return " ".join(text[:limit].lower().translate(table).split())
 
@@ -113,14 +113,14 @@ def _join(fields: Iterable[str], lexical: bool, separator: str) -> str:
 
 
 def work_text(work: Described, mode: Mode, *, lexical: bool, separator: str = SEP) -> str:
-    """The candidate's side. ``separator`` joins the fields of semantic texts; lexical ones are joined by a space."""
+    """Return the representative text of a work. ``separator`` joins semantic fields, a space joins lexical ones."""
     if mode == "Raw":
         return _join((_field(work, letter, lexical) for letter in RAW_CANDIDATE_FIELDS), lexical, " ")
     return _join((_field(work, letter, lexical) for letter in mode), lexical, separator)
 
 
 def reference_text(reference: Cited, mode: Mode, *, lexical: bool, separator: str = SEP) -> str:
-    """The reference's side: in mode Raw the citation as written without its identifiers, untruncated."""
+    """Return the representative text of a reference: in mode Raw the citation as written, without identifiers, untruncated."""
     if mode == "Raw":
         return normalise(reference.raw_query, lexical=lexical)
     return work_text(reference, mode, lexical=lexical, separator=separator)

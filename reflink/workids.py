@@ -1,4 +1,4 @@
-"""The id of a work: its first identifier, else what its source calls it."""
+"""The id of a work: its first identifier, else the id that its source gives it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from urllib.parse import quote
 from reflink.entities import ID_KINDS, Ids
 from reflink.identifiers import NORMALISERS
 
-#: Longest work id made of a source's own id, in UTF-8 bytes; longer ones end in a digest.
+#: Maximum length, in UTF-8 bytes, of a work id made from a source's own id; a longer one is cut and ends in a digest.
 MAX_SOURCE_ID: Final = 200
 
 
 def work_id(ids: Ids, source: str | None) -> str:
-    """``doi:…``, ``pmid:…``, ``pmcid:…`` or ``arxiv:…``, the first that ``ids`` has; else the source's own id made safe.
+    """Return the first identifier of ``ids`` as ``doi:…``, ``pmid:…``, ``pmcid:…`` or ``arxiv:…``, else the source's own id.
 
-    Never contains ``#``, white space or control characters: those are percent-encoded. Raises ValueError when there is
-    neither an identifier nor a source.
+    ``#``, white space and control characters are percent-encoded. Raises ValueError if there is neither an identifier nor a
+    source.
     """
     keys = ids.keys()
     if keys:
@@ -37,7 +37,7 @@ def work_id(ids: Ids, source: str | None) -> str:
 
 
 def _safe(text: str) -> str:
-    """Percent-encodes what a work's id must not hold."""
+    """Percent-encode the characters that a work id must not contain."""
     if text.isascii() and text.isprintable() and " " not in text and "#" not in text:
         return text
     unsafe = {char for char in text if char == "#" or char.isspace() or not char.isprintable()}

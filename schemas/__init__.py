@@ -1,10 +1,10 @@
-"""The event contracts between reflink's workers, and towards their readers. One module per kind of event.
+"""The contracts of the events that reflink's workers exchange and publish. One module per kind of event.
 
-Each topic's value is one of these models as JSON; the JSON Schema of every model lies beside it. Rules that hold for all:
+The value of a record is one of these models as JSON. The JSON Schema of each model is in this folder. Rules for all events:
 
-- fields that hold their default are absent;
-- readers keep and pass on what they do not know, so a new field is never a new ``schema_version``;
-- ``schema_version`` rises only when an old reader would misread an event; a reader refuses what is newer than it knows.
+- Fields that have their default value are omitted.
+- Readers keep and pass on unknown fields, so a new field never requires a new ``schema_version``.
+- ``schema_version`` rises only if an old reader would misread an event. A reader refuses a version newer than its own.
 """
 
 from schemas.catalog import CatalogEvent

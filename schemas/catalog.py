@@ -1,4 +1,4 @@
-"""Topic ``catalog``: one partition, whose offset is the catalog's version. Key: work id. Null value: the work is gone."""
+"""Topic ``catalog``: one partition, whose offset is the catalog's version. Key: work id. Null value: the work was withdrawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schemas.envelope import Event
 
 
 class CatalogEvent(Event):
-    """A work as it now is, or, with ``withdrawn`` holding the reason, no longer a target (a tombstone follows)."""
+    """The current state of a work, or its withdrawal with the reason in ``withdrawn`` (a tombstone follows)."""
 
     work: Work | None = None
     withdrawn: str | None = None
@@ -19,5 +19,5 @@ class CatalogEvent(Event):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.work is None) == (self.withdrawn is None):
-            raise ValueError("exactly one of work and withdrawn must be there")
+            raise ValueError("exactly one of work and withdrawn must be present")
         return self

@@ -1,4 +1,4 @@
-"""What every event carries, whatever it is about."""
+"""The fields that all events share, and the check of their version."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ import orjson
 from reflink.entities import Entity
 from reflink.errors import BadRecord
 
-#: The newest contract this code reads and the one it writes.
+#: The contract version that this code writes, and the newest that it reads.
 SCHEMA_VERSION: Final = 1
 
 
 class Event(Entity):
     """Base of all events.
 
-    ``schema_version`` has no default, so that it is always written. ``from_json`` refuses an event newer than this code.
+    ``schema_version`` has no default, so it is always written. ``from_json`` refuses an event newer than this code.
     """
 
     schema_version: int
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Reads and validates. Raises BadRecord: the first offending field, or a version newer than SCHEMA_VERSION."""
+        """Parse and validate an event.
+
+        Raises BadRecord, which names the first invalid field, or the version if it is newer than SCHEMA_VERSION.
+        """
         try:
             event = super().from_json(data)
         except BadRecord:
-            # A newer contract may well be invalid by this one: say that, not which field.
+            # An event of a newer contract may be invalid under this one: report the version rather than the field.
             refuse_newer(cls.__name__, data)
             raise
         if event.schema_version > SCHEMA_VERSION:
@@ -36,7 +39,7 @@ class Event(Entity):
 
 
 def refuse_newer(what: str, data: bytes | str) -> None:
-    """Raises BadRecord when ``data`` says that it is of a newer contract than this code reads; anything else passes."""
+    """Raise BadRecord if the ``schema_version`` in ``data`` is newer than SCHEMA_VERSION. Ignore all other faults."""
     try:
         fields = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -50,11 +53,11 @@ def refuse_newer(what: str, data: bytes | str) -> None:
 
 
 class PaperEvent(Event):
-    """Base of the events that descend from one version of one paper.
+    """Base of the events derived from one version of one paper.
 
-    ``paper_version`` is monotone per paper (header ``reflink-version``, else the record's timestamp). ``arrived`` is that
-    record's timestamp in milliseconds since 1970; ``live`` is false for events replayed or judged again. ``woken``: the
-    timestamp, in milliseconds too, of the catalog event that asked for this judgement; 0 when none did.
+    ``paper_version`` increases with each version of a paper (header ``reflink-version``, else the timestamp of the paper's
+    record). ``arrived`` is that timestamp in milliseconds since 1970. ``live`` is false for replayed or re-evaluated
+    references. ``woken`` is the timestamp, in the same unit, of the catalog event that caused the re-evaluation; 0 if none did.
     """
 
     citing: str
@@ -65,7 +68,10 @@ class PaperEvent(Event):
 
 
 class JudgedEvent(PaperEvent):
-    """Base of the events that carry judgements: the encoder's name, and a digest of all else that decides (reflink.policy)."""
+    """Base of the events with results of the linking stages.
+
+    ``model`` is the encoder's name, ``policy`` a digest of everything else that affects the decision (reflink.linking.policy).
+    """
 
     model: str | None = None
     policy: str | None = None

@@ -1,4 +1,4 @@
-"""The JSON Schema of every event, as files beside the models."""
+"""Write the JSON Schema of every event to a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from schemas.overrides import OverrideEvent
 from schemas.papers import PaperPointer
 from schemas.references import ReferenceEvent
 
-#: File name without ending -> model.
+#: Models by file name without version and extension.
 EVENTS: Final[dict[str, type[Event]]] = {
     "paper-pointer": PaperPointer,
     "reference": ReferenceEvent,
@@ -31,18 +31,18 @@ EVENTS: Final[dict[str, type[Event]]] = {
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The schema of one event."""
+    """Return the JSON Schema of one event."""
     schema = EVENTS[name].model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "x-schema-version": SCHEMA_VERSION, **schema}
 
 
 def file_of(name: str) -> str:
-    """Where it lies."""
+    """Return the file name of an event's schema."""
     return f"{name}.v{SCHEMA_VERSION}.json"
 
 
 def write_schemas(folder: Path) -> Iterator[Path]:
-    """Writes all; yields the paths."""
+    """Write the schemas of all events to ``folder`` and yield their paths."""
     for name in EVENTS:
         path = folder / file_of(name)
         path.write_text(json.dumps(schema_of(name), indent=1, sort_keys=True, ensure_ascii=False) + "\n")

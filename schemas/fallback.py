@@ -1,15 +1,16 @@
-"""Topic ``fallback``: the references of one paper and batch that the semantic stage did not settle, with what it found."""
+"""Topic ``fallback``: the references of one paper and batch that the semantic stage did not settle, with its candidates."""
 
 from __future__ import annotations
 
-from reflink.policy import Open, Profile
+from reflink.linking.policy import Open, Profile
 from schemas.envelope import JudgedEvent
 
 
 class FallbackEvent(JudgedEvent):
-    """Key: citing id. ``catalog_offset`` is the version at which the semantic stage looked.
+    """References for the fallback worker. Key: citing id.
 
-    ``profile`` is the linker's, so that both stages of a reference follow the same one.
+    ``catalog_offset`` is the catalog version that the semantic stage searched. ``profile`` is the linker's, so that both stages
+    use the same profile for a reference.
     """
 
     catalog_offset: int

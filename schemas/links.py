@@ -1,10 +1,10 @@
-"""Topics ``links`` and ``manifests``: what the ledger says.
+"""Topics ``links`` and ``manifests``: the outputs of the ledger.
 
-``links`` is compacted by reference id and partitioned by citing id: its newest record for a key is the current outcome of that
-reference; a null value means that the reference is gone (its paper was revised or withdrawn).
+``links`` is compacted by reference id and partitioned by citing id. The newest record of a key is the current outcome of that
+reference. A null value means that a revision or withdrawal of the paper removed the reference.
 
-``manifests`` is the ledger's own memory, compacted by citing id: the newest version it has seen of each paper. With it the
-ledger's store can be rebuilt from topics alone, and an outcome of an older version that comes late is known to be late.
+``manifests`` is the ledger's own state, compacted by citing id: the newest version of each paper that the ledger has processed.
+With it the ledger can rebuild its store from topics alone, and recognise a late outcome of an older version.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import Final, Literal
 from reflink.entities import Entity, Link, Reference
 from schemas.envelope import Event, JudgedEvent
 
-#: Header of every non-null record: whether it carries a link, so that readers can filter without parsing.
+#: Header of every non-null record: whether the outcome is a link, so that readers can filter records without parsing them.
 OUTCOME_HEADER: Final = "reflink-outcome"
-OutcomeHeader = Literal["linked", "unresolved"]
 
 
 class Curated(Entity):
-    """The override that a link stands under: whose, ``at`` what time (milliseconds), and why."""
+    """The override that applies to a link. ``at`` is its time in milliseconds since 1970, ``by`` its author."""
 
     action: Literal["pinned", "nothing", "forbidden"]
     reason: str
@@ -31,8 +30,9 @@ class Curated(Entity):
 class LinkEvent(JudgedEvent):
     """The current outcome of one reference, with the reference itself.
 
-    ``catalog_offset`` and ``judged`` (milliseconds) say what it was judged against and when; ``forbidden``: works that were no
-    candidates, as a curator forbids them. ``curated`` is there while an override holds for the reference.
+    ``catalog_offset`` is the catalog version that the outcome was decided against, ``judged`` the time of the decision in
+    milliseconds since 1970. ``forbidden``: works that a curator excluded from the candidates. ``curated`` is present while an
+    override applies to the reference.
     """
 
     catalog_offset: int
@@ -44,10 +44,10 @@ class LinkEvent(JudgedEvent):
 
 
 class PaperState(Event):
-    """The newest version of a paper that the ledger has seen, and the ids of its references.
+    """The newest version of a paper that the ledger has processed, and the ids of its references.
 
-    ``kept``: positions in ``references``, from 0, of those whose outcome was published for an older version and holds for this
-    one too. ``offered``: whether the paper's entry in the catalog is the ledger's.
+    ``kept``: positions in ``references``, from 0, of the references whose outcome was published for an older version and is
+    valid for this one too. ``offered``: whether the ledger maintains the paper's entry in the catalog.
     """
 
     citing: str

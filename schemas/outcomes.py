@@ -1,4 +1,4 @@
-"""Topic ``outcomes``: what the ledger hears. Manifests from the parser, outcomes from linker and fallback. Key: citing id."""
+"""Topic ``outcomes``, input of the ledger: manifests from the parser, outcomes from linker and fallback. Key: citing id."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from schemas.envelope import JudgedEvent, PaperEvent, refuse_newer
 
 
 class ManifestEvent(PaperEvent):
-    """One version of a paper has exactly these references; those of older versions that are not among them are gone.
+    """The complete list of references of one version of a paper. References of older versions that it lacks were removed.
 
-    A withdrawn paper has none, and ``withdrawn`` is true. ``offered``: the paper is a target too, and the ledger keeps its
-    entry in the catalog as the newest version has it: ``work``, or none when it is withdrawn.
+    A withdrawn paper has no references, and ``withdrawn`` is true. ``offered``: the paper can also be cited, and the ledger
+    keeps its entry in the catalog at the newest version: ``work``, or no entry if the paper is withdrawn.
     """
 
     kind: Literal["manifest"]
@@ -26,7 +26,7 @@ class ManifestEvent(PaperEvent):
 
 
 class Outcome(Entity):
-    """A reference and what became of it. ``forbidden``: works that were no candidates, as a curator forbids them."""
+    """The outcome of a reference. ``forbidden``: works that a curator excluded from the candidates."""
 
     reference: Reference
     link: Link
@@ -34,7 +34,11 @@ class Outcome(Entity):
 
 
 class OutcomesEvent(JudgedEvent):
-    """The outcomes of one paper and batch, judged at ``catalog_offset``; ``judged`` is in milliseconds since 1970."""
+    """The outcomes of one paper and batch.
+
+    ``catalog_offset`` is the catalog version that they were decided against, ``judged`` the time of the decision in
+    milliseconds since 1970.
+    """
 
     kind: Literal["outcomes"]
     catalog_offset: int
@@ -46,7 +50,7 @@ _KINDS: dict[str, type[ManifestEvent | OutcomesEvent]] = {"manifest": ManifestEv
 
 
 def read_outcome_event(data: bytes) -> ManifestEvent | OutcomesEvent:
-    """Reads either kind. Raises BadRecord."""
+    """Parse an event of either kind. Raises BadRecord."""
     try:
         fields: Any = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -55,5 +59,5 @@ def read_outcome_event(data: bytes) -> ManifestEvent | OutcomesEvent:
     model = _KINDS.get(kind) if isinstance(kind, str) else None
     if model is None:
         refuse_newer("outcomes event", data)
-        raise BadRecord(f"outcomes event: kind: {kind!r} is none of {', '.join(_KINDS)}")
+        raise BadRecord(f"outcomes event: kind: {kind!r} is not one of {', '.join(_KINDS)}")
     return model.from_json(data)

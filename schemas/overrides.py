@@ -1,4 +1,4 @@
-"""Topic ``overrides``: what curators say, compacted by reference id, partitioned by citing id. Null: the override is lifted."""
+"""Topic ``overrides``: decisions of curators, compacted by reference id, partitioned by citing id. Null value: lifted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from schemas.envelope import Event
 
 
 class OverrideEvent(Event):
-    """A curator's word on one reference, which wins over every judgement, past and to come.
+    """A curator's decision for one reference. It outranks every outcome, past or future.
 
-    Exactly one of three: ``pinned``, the id of the work that it cites (in the catalog or not); ``nothing``, it cites no work;
-    ``forbidden``, works that it does not cite, whatever else it may. ``at``: milliseconds since 1970.
+    Exactly one of three fields is set: ``pinned``, the id of the work that the reference cites, in the catalog or not;
+    ``nothing``, the reference cites no work; ``forbidden``, works that it does not cite, while it may cite others. ``at`` is in
+    milliseconds since 1970.
     """
 
     reference: Annotated[str, Field(pattern="^[^#]+#.+$")]
@@ -26,11 +27,11 @@ class OverrideEvent(Event):
 
     @property
     def citing(self) -> str:
-        """The paper that the reference is of."""
+        """The id of the citing paper."""
         return self.reference.partition("#")[0]
 
     @model_validator(mode="after")
     def _one_of_three(self) -> Self:
         if (self.pinned is not None) + self.nothing + bool(self.forbidden) != 1:
-            raise ValueError("exactly one of pinned, nothing and forbidden must be there")
+            raise ValueError("exactly one of pinned, nothing and forbidden must be present")
         return self

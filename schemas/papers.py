@@ -1,4 +1,4 @@
-"""Topic ``papers``: XML bytes, optionally compressed, or a pointer to a file; headers say which."""
+"""Topic ``papers``: XML bytes, optionally compressed, or a pointer to a file, as the headers specify."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pydantic import Field
 
 from schemas.envelope import Event
 
-#: Header: how the value (or the file it points to) is compressed. Absent: identity.
+#: Header: the compression of the value, or of the file that it points to. Absent: identity.
 ENCODING_HEADER: Final = "reflink-encoding"
-#: Header: what the value is, ``xml`` (also when absent) or ``pointer`` (a PaperPointer).
+#: Header: the content of the value, ``xml`` (the default) or ``pointer`` (a PaperPointer).
 CONTENT_HEADER: Final = "reflink-content"
 #: Header: the paper's version, a decimal integer. Absent: the record's timestamp in milliseconds.
 VERSION_HEADER: Final = "reflink-version"
@@ -20,9 +20,9 @@ Content = Literal["xml", "pointer"]
 
 
 class PaperPointer(Event):
-    """A paper above the message limit: a file under the workers' allowed root.
+    """A paper above the message limit, stored as a file under the root folder that the workers allow.
 
-    ``path`` is relative to that root, ``sha256`` (64 hexadecimal digits) and ``size`` (bytes) are of the file as stored.
+    ``path`` is relative to that root. ``sha256`` (64 hexadecimal digits) and ``size`` (bytes) describe the file as stored.
     """
 
     path: str

@@ -8,14 +8,15 @@ from typing import Final
 from reflink.entities import Reference
 from schemas.envelope import PaperEvent
 
-#: What ``catalog_offset`` is, in decimal: for who has not read the event yet.
+#: Header: ``catalog_offset`` as a decimal integer, so that a reader need not parse the event.
 OFFSET_HEADER: Final = "reflink-catalog-offset"
 
 
 class ReferenceEvent(PaperEvent):
-    """Key: citing id. ``catalog_offset``, in ``retries`` alone, is the least catalog version it must be judged at.
+    """A reference to link. Key: citing id.
 
-    ``forbidden``: ids of works that a curator forbids as its target.
+    ``catalog_offset``, set only in ``retries``, is the oldest catalog version that the reference may be evaluated against.
+    ``forbidden``: ids of works that a curator excluded from its candidates.
     """
 
     reference: Reference
@@ -23,11 +24,11 @@ class ReferenceEvent(PaperEvent):
     forbidden: tuple[str, ...] = ()
 
     def headers(self) -> tuple[tuple[str, bytes], ...]:
-        """Those that it is sent with to ``retries``."""
+        """Return the headers of its record in ``retries``."""
         return ((OFFSET_HEADER, b"%d" % self.catalog_offset),)
 
 
-def least_offset(headers: Sequence[tuple[str, bytes]]) -> int:
-    """The catalog offset that the header asks for; 0 where there is none that can be read. Of several the last counts."""
-    said = next((value for name, value in reversed(headers) if name == OFFSET_HEADER), b"")
-    return int(said) if said.isdigit() and len(said) < 20 else 0
+def required_offset(headers: Sequence[tuple[str, bytes]]) -> int:
+    """Return the required catalog offset from the last such header; 0 if the header is absent or invalid."""
+    offset = next((value for name, value in reversed(headers) if name == OFFSET_HEADER), b"")
+    return int(offset) if offset.isdigit() and len(offset) < 20 else 0

@@ -1,7 +1,7 @@
-"""The catalog: every work that can be linked to, its identifiers and indexes, mapped from disk and growing."""
+"""The catalog: the works that references can be linked to, with identifiers and indexes, mapped from disk and extendable."""
 
 from reflink.catalog.catalog import Catalog
-from reflink.catalog.encoding import CachedEncoder, VectorCache
+from reflink.catalog.encoding import ReusingEncoder
 from reflink.catalog.snapshot import Manifest
 
-__all__ = ["CachedEncoder", "Catalog", "Manifest", "VectorCache"]
+__all__ = ["Catalog", "Manifest", "ReusingEncoder"]

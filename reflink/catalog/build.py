@@ -1,4 +1,4 @@
-"""A catalog from a file of works, resumable: what a killed build has done lies in ``OUT.partial`` for the next."""
+"""Build a catalog from a file of works. A build resumes a killed one from its results in ``OUT.partial``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from reflink.catalog import snapshot
 from reflink.catalog.catalog import Catalog
-from reflink.catalog.encoding import CachedEncoder, VectorCache, encode_chunks
+from reflink.catalog.encoding import ReusingEncoder, encode_chunks
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.reading import read_works
 from reflink.catalog.snapshot import Manifest
@@ -21,16 +21,16 @@ from reflink.encoders import NamedEncoder
 from reflink.errors import BadRecord, SnapshotError
 from reflink.text import SEP, Mode, work_text
 
-#: Texts given to the trigram index at a time.
+#: Number of texts per call to the trigram index.
 _BLOCK: Final = 65536
 
-#: Told the step, how much of it is done, and how much there is.
+#: Callback with the step, the amount done, and the total.
 Progress = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a build did: its snapshot, the lines read, those that were bad, and those whose id came again later."""
+    """Result of a build: manifest, number of lines read, of bad lines, and of lines whose id occurs again later."""
 
     manifest: Manifest
     lines: int
@@ -50,18 +50,18 @@ def build(
     on_bad: Callable[[BadRecord], object] = lambda _: None,
     progress: Progress = lambda *_: None,
 ) -> Built:
-    """Reads works, encodes them (not without an ``encoder``), indexes their trigrams, and saves the snapshot ``out``.
+    """Read works, encode them if there is an ``encoder``, index their trigrams, and save the snapshot ``out``.
 
-    ``cache`` is a snapshot whose vectors are reused where model, precision, mode, separator and text agree. Of lines with
-    one id the last counts; a bad line is told to ``on_bad`` and left out. A snapshot that is replaced is kept as
-    ``OUT.previous``, unless ``keep_previous`` is False. Raises SnapshotError (``out`` is no catalog, another
-    build is at work there, ``cache`` is of another model), BadRecord (``source`` cannot be decompressed) and OSError.
+    ``cache``: a snapshot of the same model, precision, mode and separator, whose vectors are reused for equal texts. Of lines
+    with the same id the last counts. A bad line is passed to ``on_bad`` and left out. A replaced snapshot is kept as
+    ``OUT.previous``, unless ``keep_previous`` is False. Raises SnapshotError (``out`` is not a catalog, another build runs
+    there, ``cache`` is of another model), BadRecord (``source`` cannot be decompressed) and OSError.
     """
     snapshot.refuse_foreign(out)
     partial = out.absolute().with_name(f"{out.absolute().name}.partial")
     with _alone(partial):
         if encoder is not None and cache is not None:
-            encoder = CachedEncoder(encoder, VectorCache(cache, encoder, mode))
+            encoder = ReusingEncoder(encoder, cache, mode)
         lines, bad = _read(source, partial / "works", on_bad, progress)
         works = MappedWorks.open(partial / "works")
         catalog = Catalog.empty(
@@ -110,7 +110,7 @@ def _read(source: Path, folder: Path, on_bad: Callable[[BadRecord], object], pro
 
 @contextmanager
 def _alone(partial: Path) -> Iterator[None]:
-    """Holds ``partial`` for this build; the lock ends with the process, however it ends."""
+    """Lock ``partial`` for this build. The lock ends with the process, even after a kill. Raises SnapshotError."""
     partial.mkdir(parents=True, exist_ok=True)
     with (partial / "lock").open("w") as lock:
         try:

@@ -1,4 +1,4 @@
-"""The catalog: works looked up by id, identifier and place, their indexes, growth, and snapshots on disk."""
+"""The catalog: works by id, identifier and locator, their indexes, changes in memory, and snapshots on disk."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reflink import flatfiles
+from reflink.blocking.locators import BY_YEAR, reference_places
 from reflink.catalog import snapshot
-from reflink.catalog.hashtable import HashTableBuilder
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
 from reflink.encoders import Encodes
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError, UnusableSnapshot
-from reflink.places import BY_YEAR, reference_places
+from reflink.storage import flatfiles
+from reflink.storage.hashtable import HashTableBuilder
 from reflink.text import SEP, Mode, work_text
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ TEXTS: Final = "texts"
 
 
 class Catalog:
-    """Works, their identifiers and, where wanted, a VectorIndex and a LexicalIndex over their representative texts.
+    """Works, their identifiers and, optionally, a VectorIndex and a LexicalIndex over their representative texts.
 
-    Every work has its own row in the indexes; hits are mapped through ``canonical``. ``offset`` is the version: the
-    first offset of the catalog topic not applied yet, 0 when built from a file. ``manifest`` describes the snapshot it
-    was opened from and what its indexes are made of. One writer at a time, and no reader meanwhile.
+    Every work has its own row in the indexes; callers map hits to canonical ids by ``canonical``. ``offset`` is the version:
+    the first offset of the catalog topic that is not applied, 0 if built from a file. ``manifest`` describes the opened
+    snapshot and the parameters of the indexes. Only one thread may write at a time, and no other thread may read meanwhile.
     """
 
     def __init__(self, works: Works, vectors: VectorIndex | None, trigrams: LexicalIndex | None, manifest: Manifest) -> None:
@@ -57,7 +57,7 @@ class Catalog:
         separator: str = SEP,
         lexical_mode: Mode | None = "Raw",
     ) -> Self:
-        """A catalog without works; without vectors when ``dim`` is None, without trigrams when ``lexical_mode`` is."""
+        """Return a catalog without works; without vectors if ``dim`` is None, without trigrams if ``lexical_mode`` is None."""
         manifest = Manifest(
             model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw", places=True
         )
@@ -67,10 +67,10 @@ class Catalog:
 
     @classmethod
     def open(cls, folder: str | Path, *, vectors: bool = True, trigrams: bool = True, verify: bool = False) -> Self:
-        """The snapshot in ``folder``; an index it has is left out when ``vectors`` or ``trigrams`` is False.
+        """Open the snapshot in ``folder``, without its vectors or trigrams if ``vectors`` or ``trigrams`` is False.
 
-        With ``verify`` every byte of what is opened is compared with its checksum; without, sizes are. Raises SnapshotError
-        when it is missing: UnusableSnapshot when unfinished, damaged or of another format.
+        With ``verify`` the content of the opened files is compared with their checksums, otherwise only their sizes. Raises
+        SnapshotError if the snapshot is missing, UnusableSnapshot if it is unfinished, damaged or of another format.
         """
         folder = Path(folder)
         parts = [WORKS, *[VECTORS] * vectors, *[TRIGRAMS] * trigrams]
@@ -106,44 +106,44 @@ class Catalog:
         return iter(self.works)
 
     def get(self, work_id: str) -> Work | None:
-        """The work with exactly this id, or None."""
+        """Return the work with exactly this id, or None."""
         return self.works.get(work_id)
 
     def canonical(self, work_id: str) -> str:
-        """The smallest id of the works that are one with it; ``work_id`` itself when no work has or bears it."""
+        """Return the canonical id of ``work_id``; ``work_id`` itself if no work has it as id or identifier."""
         return self.works.canonical(work_id)
 
     def lookup(self, ids: Ids) -> tuple[str, ...]:
-        """Canonical ids of the works bearing any of the identifiers, ascending; more than one when they disagree."""
+        """Return the canonical ids of the works with any of the identifiers, ascending; several if the identifiers disagree."""
         keys = ids.keys()
         bearers = (next(iter(self.works.bearers(key)), None) for key in keys)
         return tuple(sorted({self.canonical(bearer) for bearer in bearers if bearer is not None}))
 
     def places(self, reference: Reference, most: int = 16) -> tuple[str, ...]:
-        """Ids of the works printed where the reference says: those of its first author, then others, each ascending.
+        """Return the ids of works with the reference's locator: first those with its first author, then others, each ascending.
 
-        A key (reflink.places) that more than ``most`` works share says nothing. Ids are of single works, not canonical.
-        Empty over a snapshot from before there was a table of places (``works.has_places``).
+        Keys (reflink.blocking.locators) that more than ``most`` works share are ignored. Ids are of single works, not
+        canonical. Empty for an older snapshot without a table of locators (``works.has_places``).
         """
         found = self.works.at_places(reference_places(reference), most)
         return tuple(sorted(found, key=lambda work_id: (found[work_id].startswith(BY_YEAR), work_id)))
 
     def changed(self, works: Iterable[Work]) -> list[Work]:
-        """Those that ``add`` would add or replace: the last one for each id, unless it is there unchanged."""
+        """Return the works that ``add`` would add or replace: the last one of each id, unless the catalog has it unchanged."""
         latest = {work.id: work for work in works}
         return [work for work in latest.values() if self.works.get(work.id) != work]
 
     def unencoded(self, works: Iterable[Work]) -> list[Work]:
-        """Those of ``changed`` whose vector must be computed, as its text is new. Empty without a VectorIndex."""
+        """Return the works of ``changed`` whose text is new, so that a vector is needed. Empty without a VectorIndex."""
         if self.vectors is None:
             return []
         return [work for work in self.changed(works) if self._is_new(work, self.vectors, self.semantic_text)]
 
     def add(self, works: Sequence[Work], vectors: NDArray[np.floating[Any]] | None = None) -> int:
-        """Adds works, or replaces those with the same id (the last one wins); returns how many changed anything.
+        """Add works or replace works with the same id (the last one counts); return the number of changed works.
 
-        ``vectors`` float [len(works), dim], L2-normalised; None will do where ``unencoded(works)`` is empty. Raises
-        ValueError, and changes nothing, when vectors are missing or of another shape.
+        ``vectors``: float [len(works), dim], L2-normalised; may be None if ``unencoded(works)`` is empty. Raises ValueError,
+        and changes nothing, if vectors are missing or of another shape.
         """
         index = self.vectors
         if index is None or vectors is None:
@@ -158,20 +158,20 @@ class Catalog:
         return self._add(changed, changed, vectors[[rows[work.id] for work in changed]])
 
     def add_encoded(self, works: Sequence[Work], encoder: Encodes) -> int:
-        """As ``add``, encoding what ``unencoded`` names."""
+        """Add works like ``add``, encoding those that ``unencoded`` returns."""
         new = self.unencoded(works)
         vectors = encoder.encode([self.semantic_text(work) for work in new]) if new else None
         return self._add(self.changed(works), new, vectors)
 
     def add_unencoded(self, works: Sequence[Work]) -> int:
-        """As ``add``, and without vectors: for works that a model finds none for. What vectors they had are removed."""
+        """Add works like ``add`` but without vectors, for works that the model cannot encode. Old vectors are removed."""
         changed = self.changed(works)
         if self.vectors is not None:
             self.vectors.remove([work.id for work in changed])
         return self._add(changed, [], None)
 
     def remove(self, ids: Iterable[str]) -> int:
-        """Removes the works with these ids; returns how many there were."""
+        """Remove the works with these ids; return the number of removed works."""
         present = [work_id for work_id in dict.fromkeys(ids) if self.works.delete(work_id)]
         if present and self.vectors is not None:
             self.vectors.remove(present)
@@ -181,16 +181,16 @@ class Catalog:
 
     @property
     def mode(self) -> Mode:
-        """The mode of the texts that the vectors stand for."""
+        """The mode of the texts of the vectors."""
         return self.manifest.mode
 
     @property
     def separator(self) -> str:
-        """What stands between the fields of those texts."""
+        """The separator between the fields of the texts of the vectors."""
         return self.manifest.separator
 
     def semantic_text(self, work: Work) -> str:
-        """The text that a work's vector stands for."""
+        """Return the text of which a work's vector is computed."""
         return work_text(work, self.mode, lexical=False, separator=self.separator)
 
     @property
@@ -199,11 +199,11 @@ class Catalog:
         return self.manifest.lexical_mode
 
     def lexical_text(self, work: Work) -> str:
-        """The text of a work in the trigram index."""
+        """Return the text of a work in the trigram index."""
         return work_text(work, self.lexical_mode, lexical=True)
 
     def check_model(self, model: str | None, mode: Mode, precision: str | None, separator: str) -> None:
-        """Raises SnapshotError unless the vectors were made by this model, of texts so made, at this precision."""
+        """Raise SnapshotError unless the vectors are of this model and precision, from texts of this mode and separator."""
         if self.vectors is None:
             raise SnapshotError("the catalog has no vectors: build it with them, or open it with vectors=True")
         self.manifest.check_model(model, mode, precision, separator)
@@ -217,11 +217,11 @@ class Catalog:
         offset: int | None = None,
         keep_previous: bool = True,
     ) -> Manifest:
-        """Writes a snapshot of the present state, base and growth as one, in place of the snapshot that is there.
+        """Write a snapshot of the current state, base and changes merged, in place of the snapshot in ``folder``.
 
-        That one is kept beside it as ``FOLDER.previous``, unless ``keep_previous`` is False. An index that was left out when
-        opening is left out. ``cluster``, ``topic`` and ``offset`` say where to go on from (the last defaults to
-        ``self.offset``). Raises SnapshotError when ``folder`` holds something else, and OSError when the disk does not take it.
+        The replaced snapshot is kept as ``FOLDER.previous``, unless ``keep_previous`` is False. An index that was not opened is
+        not written. ``cluster``, ``topic`` and ``offset`` (default: ``self.offset``) record where a worker continues reading.
+        Raises SnapshotError if ``folder`` holds something else, and OSError if writing fails.
         """
         manifest = self.manifest.model_copy(
             update={
@@ -265,7 +265,7 @@ class Catalog:
         return before is None or text(before) != text(work)
 
 
-# The two indexes are imported where one is made: a catalog without vectors must not wait for torch.
+# The index modules are imported on first use, so that a catalog without vectors does not wait for the import of torch.
 
 
 def _semantic() -> ModuleType:

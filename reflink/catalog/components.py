@@ -1,4 +1,4 @@
-"""Works that share identifiers are one work: connected components of the graph they form."""
+"""Connected components of works that share identifiers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def union(groups: Iterable[Sequence[int]]) -> list[list[int]]:
-    """The components, each ascending, of the graph in which the members of a group are connected."""
+    """Return the components, each ascending, of the graph in which the members of each group are connected."""
     parent: dict[int, int] = {}
 
     def root(node: int) -> int:

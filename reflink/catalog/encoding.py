@@ -1,4 +1,4 @@
-"""Vectors of many works' texts, resumable and never computed twice: they are nearly all the time a build takes."""
+"""Encode the texts of many works resumably and without repetition, since encoding takes nearly all the time of a build."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reflink import flatfiles
 from reflink.catalog import snapshot
 from reflink.catalog.catalog import TEXTS, VECTORS, WORKS
-from reflink.catalog.hashtable import ARRAYS, HashTable
 from reflink.catalog.mapped import MappedWorks
 from reflink.encoders import NamedEncoder
 from reflink.errors import SnapshotError
+from reflink.storage import durable, flatfiles
+from reflink.storage.hashtable import ARRAYS, HashTable
 from reflink.text import Mode, work_text
 
-#: Texts per chunk: what a killed build loses at most, some seconds of two CPU cores.
+#: Texts per chunk. A killed build loses at most one chunk, some seconds of two CPU cores.
 CHUNK: Final = 2048
 
 
-class VectorCache:
-    """The vectors of a snapshot by their text."""
+class ReusingEncoder:
+    """An encoder that takes the vectors of known texts from a snapshot, for builds and for workers that follow a catalog."""
 
-    def __init__(self, folder: Path, encoder: NamedEncoder, mode: Mode) -> None:
-        """Maps a snapshot. Raises SnapshotError when it is damaged, or of another model, precision, mode or separator."""
+    def __init__(self, encoder: NamedEncoder, folder: Path, mode: Mode) -> None:
+        """Map the snapshot. Raises SnapshotError if it is damaged, or of another model, precision, mode or separator."""
         from reflink.semantic import VectorIndex
 
         manifest = snapshot.verify(folder, (WORKS, VECTORS, TEXTS))
@@ -36,41 +36,31 @@ class VectorCache:
             raise SnapshotError(f"{folder}: has no vectors")
         manifest.check_model(encoder.name, mode, encoder.precision, encoder.separator)
         _, arrays = flatfiles.load(folder / TEXTS, TEXTS, ARRAYS)
+        self.name, self.precision, self.dim = encoder.name, encoder.precision, encoder.dim
+        self.separator = encoder.separator
+        self._encoder = encoder
         self._mode: Mode = mode
-        self._separator = encoder.separator
         self._texts = HashTable(arrays["hashes"], arrays["rows"])
         self._works = MappedWorks.open(folder / WORKS)
         self._vectors = VectorIndex.open(folder / VECTORS)
 
-    def get(self, texts: Sequence[str]) -> tuple[list[int], NDArray[np.float32]]:
-        """Positions in ``texts`` of those known [m], and their vectors [m, dim]."""
-        known = [(position, work_id) for position, text in enumerate(texts) if (work_id := self._bearer(text))]
-        return [position for position, _ in known], self._vectors.vectors([work_id for _, work_id in known])
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return L2-normalised vectors, float32 [n, dim]; vectors of the snapshot have the precision of fp16."""
+        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        known = {position: work_id for position, text in enumerate(texts) if (work_id := self._work_with(text))}
+        vectors[list(known)] = self._vectors.vectors(list(known.values()))
+        if missing := [position for position in range(len(texts)) if position not in known]:
+            vectors[missing] = self._encoder.encode([texts[position] for position in missing])
+        return vectors
 
-    def _bearer(self, text: str) -> str | None:
+    def _work_with(self, text: str) -> str | None:
+        """Return the id of a work of the snapshot with this text."""
         for row in self._texts.candidates(text):
             work = self._works.work(row)
             known = work.id in self._vectors
-            if known and work_text(work, self._mode, lexical=False, separator=self._separator) == text:
+            if known and work_text(work, self._mode, lexical=False, separator=self.separator) == text:
                 return work.id
         return None
-
-
-class CachedEncoder:
-    """An encoder that asks a cache first. For builds, and for workers that follow a catalog."""
-
-    def __init__(self, encoder: NamedEncoder, cache: VectorCache) -> None:
-        self.name, self.precision, self.dim = encoder.name, encoder.precision, encoder.dim
-        self.separator = encoder.separator
-        self._encoder, self._cache = encoder, cache
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised [n, dim]; what comes from the cache is as exact as fp16."""
-        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        known, vectors[known] = self._cache.get(texts)
-        if missing := sorted(set(range(len(texts))) - set(known)):
-            vectors[missing] = self._encoder.encode([texts[position] for position in missing])
-        return vectors
 
 
 def encode_chunks(
@@ -81,39 +71,38 @@ def encode_chunks(
     *,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Iterator[tuple[list[str], NDArray[np.float32]]]:
-    """Ids and vectors [m, dim] of the works, chunk by chunk, by row; ``progress`` is told how many works are done.
+    """Yield ids and vectors [m, dim] of the works in chunks, in order of rows. ``progress`` receives the number of works done.
 
-    Every chunk is kept in ``folder`` under a name made of model, precision, mode and texts: whoever asks for the same
-    again, after a kill for example, is given the file.
+    Each chunk is encoded by ``encode_once``.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     for start in range(0, len(works), CHUNK):
         members = [works.work(row) for row in range(start, min(start + CHUNK, len(works)))]
         texts = [work_text(work, mode, lexical=False, separator=encoder.separator) for work in members]
-        path = folder / chunk_name(encoder.name, encoder.precision, mode, texts)
-        vectors = _kept(path, (len(texts), encoder.dim))
-        if vectors is None:
-            vectors = encoder.encode(texts)
-            # Under its own name only once it is on the disk; float32, so that the index alone rounds.
-            with (partial := path.with_suffix(f".{os.getpid()}")).open("wb") as file:
-                np.save(file, vectors, allow_pickle=False)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.rename(path)
-        yield [work.id for work in members], vectors
+        yield [work.id for work in members], encode_once(texts, encoder, mode, folder)
         progress(start + len(members))
 
 
-def _kept(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
-    """What a build before this one kept; None when there is nothing, or it is damaged."""
+def encode_once(texts: Sequence[str], encoder: NamedEncoder, mode: Mode, folder: Path) -> NDArray[np.float32]:
+    """Return the vectors of the texts, float32 [n, dim]: from a file in ``folder``, or encoded and saved there.
+
+    The name of the file is derived from model, precision, mode and texts, so a later call with the same texts reads it, for
+    example after a kill. Raises OSError.
+    """
+    path = folder / chunk_name(encoder.name, encoder.precision, mode, texts)
     try:
-        vectors: NDArray[np.float32] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    return vectors if vectors.shape == shape and vectors.dtype == np.float32 else None
+        known: NDArray[np.float32] = np.load(path, allow_pickle=False)
+        if known.shape == (len(texts), encoder.dim) and known.dtype == np.float32:
+            return known
+    except (OSError, ValueError, EOFError):  # missing or damaged
+        pass
+    vectors = encoder.encode(texts)
+    folder.mkdir(parents=True, exist_ok=True)
+    with durable.replacing(path, path.with_suffix(f".{os.getpid()}")) as file:
+        np.save(file, vectors, allow_pickle=False)  # float32, so that only the index rounds
+    return vectors
 
 
 def chunk_name(model: str, precision: str, mode: Mode, texts: Sequence[str]) -> str:
-    """The file of a chunk; no text holds a NUL, as normalisation leaves none."""
+    """Return the file name of a chunk. NUL can separate the texts, since normalised texts contain none."""
     content = "\0".join((model, precision, mode, *texts))
     return f"{blake2b(content.encode(), digest_size=16).hexdigest()}.npy"

@@ -1,7 +1,9 @@
-"""Snapshots of one catalog over time, side by side in one folder, and ``current``, a link to the one that counts.
+"""Manage the snapshots of one catalog over time in one folder, with a symbolic link ``current`` to the published one.
 
-A snapshot is written whole under the name of its moment; then the link is replaced in one step. Whoever has opened an older
-one keeps it: its files are mapped, and stay on the disk until the last reader is gone. Readers write nothing here.
+1. A snapshot is written completely under a name with its time; then the link is replaced in one step.
+2. A reader that has opened an older snapshot can continue to use it: its files are mapped and stay on disk until the last
+   reader closes them.
+3. Readers write nothing in the folder.
 """
 
 from __future__ import annotations
@@ -19,40 +21,42 @@ from typing import Final
 from reflink.catalog import snapshot
 from reflink.catalog.manifest import MANIFEST
 from reflink.errors import SnapshotError, UnusableSnapshot
+from reflink.storage import durable
 
 CURRENT: Final = "current"
-#: With fewer, who is about to open the former one may lose it.
+#: With fewer, a reader could lose the previous snapshot while opening it.
 LEAST_KEPT: Final = 2
 
 _NAME: Final = r"\d{8}T\d{6}Z-\d{12,}"
-#: What a writer that was killed leaves.
+#: Names of files and folders that a killed writer leaves.
 _LEFT: Final = re.compile(rf"\.{_NAME}\.(new|new\.old|lock|gone)|\.{CURRENT}\.new")
-#: What a reader copies to a disk of its own is named so, lest anything else be taken for an old copy.
+#: Prefix of a reader's copies on its own disk, so that other folders are not mistaken for old copies.
 _COPY_OF: Final = "copy-of-"
 
 
 def name_of(as_of: datetime, offset: int) -> str:
-    """The name of a snapshot: its moment, so that names sort as they came, and the offset it stands at."""
+    """Return the name of a snapshot: its time, so that names sort by time, and its offset."""
     return f"{as_of.astimezone(UTC):%Y%m%dT%H%M%SZ}-{offset:012d}"
 
 
 def all_in(place: Path) -> list[Path]:
-    """The snapshots in the folder, oldest first."""
+    """Return the snapshots in the folder, oldest first."""
     if not place.is_dir():
         return []
     return sorted(each for each in place.iterdir() if re.fullmatch(_NAME, each.name) and each.is_dir())
 
 
 def current(place: Path) -> Path | None:
-    """The snapshot that ``current`` points to; None when it does not exist or points to nothing."""
+    """Return the snapshot that ``current`` points to; None if the link or its target does not exist."""
     link = place / CURRENT
     return link.resolve() if link.is_symlink() and link.exists() else None
 
 
 def previous(folder: Path) -> Path:
-    """Where the snapshot before the one at ``folder`` is, if it is there: its next older neighbour.
+    """Return the path of the snapshot before the one at ``folder``, which may not exist: the next older one beside it.
 
-    Of a ``current`` that is not there, the newest. Of a folder that is no link and has no name of ours, what a build replaced.
+    For a missing ``current`` it is the newest snapshot. For a folder that is neither a link nor named by ``name_of``, it is the
+    snapshot that a build replaced.
     """
     target = folder.resolve() if folder.is_symlink() else folder.absolute()
     named = re.fullmatch(_NAME, target.name) is not None
@@ -64,7 +68,7 @@ def previous(folder: Path) -> Path:
 
 
 def none_yet(folder: Path) -> bool:
-    """Whether ``folder`` is a ``current`` whose place is there and holds no snapshot at all: none has been made yet."""
+    """Whether ``folder`` is a missing ``current`` in an existing folder without any snapshot, so that none was made yet."""
     place = folder.absolute().parent
     if folder.name != CURRENT or os.path.lexists(folder) or not place.is_dir():
         return False
@@ -73,13 +77,13 @@ def none_yet(folder: Path) -> bool:
 
 @contextmanager
 def alone(place: Path) -> Iterator[None]:
-    """Makes the folder and this the only writer in it; the lock ends with the process, however it ends.
+    """Create the folder and lock it for this writer. The lock ends with the process, even after a kill.
 
-    Removes what a killed writer left. Raises SnapshotError when another process is at work there, when ``current`` is no
-    link, and when the file system has no locks or no links.
+    Removes the remains of a killed writer. Raises SnapshotError if another process writes there, if ``current`` is not a link,
+    and if the file system has no locks or no symbolic links.
     """
     place.mkdir(parents=True, exist_ok=True)
-    lock = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o644)  # stays there: removing it would part two who wait for it
+    lock = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o644)  # never removed: two waiters could lock different files
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +92,7 @@ def alone(place: Path) -> Iterator[None]:
         except OSError as error:
             raise SnapshotError(f"{place}: cannot be locked: {error.strerror}: choose a file system with locks") from None
         if os.path.lexists(link := place / CURRENT) and not link.is_symlink():
-            raise SnapshotError(f"{link}: is no link to a snapshot: move it away, or choose another folder")
+            raise SnapshotError(f"{link}: is not a link to a snapshot: move it away, or choose another folder")
         _clean(place)
         if not link.is_symlink():
             _try_a_link(place)
@@ -98,23 +102,26 @@ def alone(place: Path) -> Iterator[None]:
 
 
 def publish(folder: Path, keep: int) -> None:
-    """Points ``current``, beside it, at a snapshot that is whole; then removes all but the newest ``keep``, itself included."""
+    """Point ``current``, beside ``folder``, to this complete snapshot; then remove older ones, so that ``keep`` remain with it.
+
+    At least LEAST_KEPT remain.
+    """
     place = folder.parent
     new = place / f".{CURRENT}.new"
     new.unlink(missing_ok=True)
-    new.symlink_to(folder.name)  # relative: the place may be mounted elsewhere by its readers
+    new.symlink_to(folder.name)  # relative: readers may mount the folder elsewhere
     new.replace(place / CURRENT)
-    snapshot.flush(place)
+    durable.sync(place)
     older = [each for each in all_in(place) if each.name < folder.name]
     for each in older[: max(0, len(older) - max(keep, LEAST_KEPT) + 1)]:
         _remove(each)
 
 
 def copied(folder: Path, into: Path) -> Path:
-    """A copy of the snapshot in ``into``, made if absent, where no other copy stays; one that is there already is taken.
+    """Return a copy of the snapshot in ``into``; reuse an existing copy, and remove copies of other snapshots.
 
-    For a place whose files are gone for their readers once they are deleted, as on NFS. Raises UnusableSnapshot when the
-    snapshot is not there or goes meanwhile, SnapshotError when it cannot be written.
+    For file systems on which a reader loses a deleted file that it has open, as on NFS. Raises UnusableSnapshot if the snapshot
+    is missing or removed meanwhile, SnapshotError if the copy cannot be written.
     """
     copy = into / f"{_COPY_OF}{folder.resolve().name}"
     partial = into / f".{copy.name}.new"
@@ -127,20 +134,19 @@ def copied(folder: Path, into: Path) -> Path:
                 shutil.rmtree(each)
         try:
             shutil.copytree(folder, partial)
-            for path in (*partial.rglob("*"), partial):
-                snapshot.flush(path)  # a copy that a crash leaves without content would be taken for whole
+            durable.sync_tree(partial)  # otherwise a crash could leave a copy without content that looks complete
             partial.rename(copy)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         kind = SnapshotError if (folder / MANIFEST).exists() else UnusableSnapshot
-        said = error.args[0][0][2] if isinstance(error, shutil.Error) else error  # of each file that failed, and one is enough
-        raise kind(f"{folder}: cannot be copied to {into}: {said}") from None
+        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error  # lists each failed file; the first suffices
+        raise kind(f"{folder}: cannot be copied to {into}: {reason}") from None
     return copy
 
 
 def _try_a_link(place: Path) -> None:
-    """Before the first snapshot, which may take hours to make."""
+    """Raise SnapshotError if the file system has no symbolic links, before the first snapshot, which may take hours."""
     trial = place / f".{CURRENT}.new"
     try:
         trial.symlink_to(CURRENT)
@@ -157,16 +163,16 @@ def _clean(place: Path) -> None:
     published = current(place)
     for each in all_in(place):
         if published is not None and published.parent == place.resolve() and each.name > published.name:
-            _remove(each)  # its writer was killed before it was published, or an operator went back
+            _remove(each)  # its writer was killed before publishing it, or an operator went back to an older one
 
 
 def _remove(folder: Path) -> None:
-    """Under another name first: what has a name of ours is whole."""
+    """Rename the snapshot before deleting it, since a folder with a snapshot's name must be complete."""
     gone = folder.with_name(f".{folder.name}.gone")
     folder.rename(gone)
     _delete(gone)
 
 
 def _delete(folder: Path) -> None:
-    """As far as possible: on NFS a file stays while a reader on this machine has it open, and the next writer tries again."""
+    """Delete as far as possible. On NFS a file stays while a reader on this machine has it open; the next writer retries."""
     shutil.rmtree(folder, ignore_errors=True)

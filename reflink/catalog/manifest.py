@@ -1,7 +1,7 @@
-"""What a snapshot says of itself, and whether its files are what it says.
+"""The manifest of a snapshot, and the check of the snapshot's files against it.
 
-The manifest names every file with its size and SHA-256, and ends with the SHA-256 of itself. Snapshots made before that
-have a CRC-32 for each file and no seal; they are read as well.
+The manifest lists every file with its size and SHA-256, and ends with a seal, the SHA-256 of the manifest itself. Older
+snapshots have a CRC-32 for each file and no seal; they can be read too.
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, Self
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from reflink import checksums
 from reflink.entities import bad_record
 from reflink.errors import SnapshotError, UnusableSnapshot
+from reflink.storage import checksums
 from reflink.text import SEP, Mode
 
 FORMAT: Final = 1
 MANIFEST: Final = "meta.json"
 
-#: The last line of a manifest: its SHA-256 without this line.
+#: The last line of a manifest: the SHA-256 of the manifest without this line.
 _SEAL: Final = re.compile(rb',\n "seal": "([0-9a-f]{64})"\n\}\Z')
 _WHAT_TO_DO: Final = "copy it again or build it again"
 
 
 class File(BaseModel):
-    """One file of a snapshot: its size in bytes, and the SHA-256 of its content or, in older ones, the CRC-32."""
+    """A file of a snapshot: its size in bytes and the SHA-256 of its content or, in older snapshots, the CRC-32."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -51,13 +52,12 @@ class File(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a snapshot is: written as ``meta.json``.
+    """The description of a snapshot, written as ``meta.json``.
 
-    ``mode`` is that of the vectors' texts and ``separator`` what stands between their fields (one that does not say it has
-    SBERT's), ``lexical_mode`` the mode of the trigrams' texts; ``vectors`` and ``trigrams`` count
-    the works in these indexes, None where there is no index. ``places``: whether there is a table of places, which older ones
-    lack. ``offset`` is the first of ``topic`` that was not applied;
-    ``topic_id`` tells the topic from another of the same name, created later.
+    ``mode`` and ``separator``: mode of the vectors' texts and separator of their fields (default: that of SBERT).
+    ``lexical_mode``: mode of the trigrams' texts. ``vectors``, ``trigrams``: number of works in these indexes, None without the
+    index. ``places``: whether there is a table of locators, which older snapshots lack. ``offset``: the first offset of
+    ``topic`` that was not applied. ``topic_id`` distinguishes the topic from a later one of the same name.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -81,12 +81,17 @@ class Manifest(BaseModel):
     files: dict[str, File] = {}
 
     @property
+    def created_at(self) -> datetime:
+        """``created`` as a time. Raises ValueError if it is not a time, as in the manifest of an unsaved catalog."""
+        return datetime.fromisoformat(self.created)
+
+    @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Total size of the files in bytes."""
         return sum(file.size for file in self.files.values())
 
     def check_model(self, model: str | None, mode: str, precision: str | None, separator: str) -> None:
-        """Raises SnapshotError unless the vectors were made by this model, of texts so made, at this precision."""
+        """Raise SnapshotError unless the vectors are of this model and precision, from texts of this mode and separator."""
         differ = [
             f"of {what} {has}, not {wanted}"
             for what, has, wanted in (
@@ -101,21 +106,22 @@ class Manifest(BaseModel):
             raise SnapshotError(f"the catalog's vectors are {'; '.join(differ)}: build it again")
 
     def to_bytes(self) -> bytes:
-        """As it is written: JSON, with its seal."""
+        """Return the manifest as JSON with its seal."""
         text = self.model_dump_json(indent=1, exclude_none=False).encode()
         return b'%s,\n "seal": "%s"\n}' % (text.removesuffix(b"\n}"), hashlib.sha256(text).hexdigest().encode())
 
 
 def of_files(folder: Path) -> dict[str, File]:
-    """What a manifest says of the files in ``folder``."""
+    """Return size and SHA-256 of the files in ``folder``, by relative path."""
     hashes = checksums.of_all((path for path in folder.rglob("*") if path.is_file()), checksums.sha256)
     return {path.relative_to(folder).as_posix(): File(size=path.stat().st_size, sha256=hashes[path]) for path in sorted(hashes)}
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest, once every file it names was found with its size.
+    """Return the manifest after checking that every listed file exists with its size.
 
-    Raises SnapshotError: UnusableSnapshot when it was a catalog and is damaged, unfinished or of another format.
+    Raises SnapshotError if the folder is not a catalog or the manifest cannot be read, and its subclass UnusableSnapshot if the
+    catalog is damaged, unfinished or of another format.
     """
     path = folder / MANIFEST
     try:
@@ -158,16 +164,16 @@ def _parsed(path: Path, data: bytes) -> Manifest:
 
 
 def verify(folder: Path, parts: Collection[str] | None = None) -> Manifest:
-    """As ``read``, reads every byte, of all files or of those in the sub-folders ``parts``, and finds no others there.
+    """Check like ``read``, compare the checksums of all files or of those in the sub-folders ``parts``, and find extra files.
 
-    Raises SnapshotError, naming the file: UnusableSnapshot when a checksum differs or a file is there that should not be.
+    Raises SnapshotError, naming the file: UnusableSnapshot if a checksum differs or the folder has a file that is not listed.
     """
     manifest = read(folder)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        # A file system leaves hidden files behind, a killed writer `.new` ones; neither is opened.
+        # File systems leave hidden files, and a killed writer leaves `.new` files; no reader opens them.
         if path.is_file() and name not in manifest.files and name != MANIFEST and not _passing(path):
-            raise UnusableSnapshot(f"{folder}: damaged: {name} is no part of it: {_WHAT_TO_DO}, or remove the file")
+            raise UnusableSnapshot(f"{folder}: damaged: {name} does not belong to it: {_WHAT_TO_DO}, or remove the file")
     wanted = {folder / name: file for name, file in manifest.files.items() if parts is None or name.split("/")[0] in parts}
     try:
         same = checksums.of_all(wanted, lambda path: wanted[path].is_same(path))

@@ -1,6 +1,6 @@
-"""The base of a catalog: works as one mapped file of JSON lines, found by row, by id, by identifier and by place.
+"""The base of a catalog: a mapped file of works as JSON lines, with access by row, id, identifier and locator.
 
-Opening reads no work and makes no Python object per work; pages are shared by every process that maps the same folder.
+Opening reads no work and creates no Python object per work. Processes that map the same folder share its pages.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
-from reflink import flatfiles
+from reflink.blocking.locators import work_places
 from reflink.catalog.components import union
-from reflink.catalog.hashtable import ARRAYS, HashTable, HashTableBuilder
 from reflink.entities import ID_KINDS, Work
 from reflink.errors import UnusableSnapshot
-from reflink.places import work_places
+from reflink.storage import flatfiles
+from reflink.storage.hashtable import ARRAYS, HashTable, HashTableBuilder
 
 _LINES: Final = "works.jsonl"
 _KIND: Final = "works"
-#: The arrays of every folder, and those of one that says that it has a table of places.
+#: The arrays of every folder, and the additional arrays of a folder with a table of locators.
 _ARRAYS: Final = {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), **ARRAYS}
 _PLACES: Final = {f"place_{name}": kind for name, kind in ARRAYS.items()}
-#: Works kept ready, about 2 KB each.
-_REMEMBERED: Final = 8192
+#: Number of cached works, about 2 KB each.
+_REMEMBERED: Final = 2048
 
 
 def keys_of(work: Work) -> tuple[str, ...]:
-    """What makes two works one: the work's own id and ``kind:value`` of each identifier, without repetition."""
+    """Return the distinct keys by which works are identified with each other: the id and ``kind:value`` of each identifier."""
     return tuple(dict.fromkeys((work.id, *work.ids.keys())))
 
 
@@ -48,14 +48,14 @@ def _bears(work: Work, key: str) -> bool:
 class MappedWorks:
     """Rows 0…n-1 of a folder written by ``WorksWriter``.
 
-    ``canonical`` uint32 [n]: the row of the smallest id among the works that share identifiers with the row, directly
-    or through others; the row itself where there are none. ``places``: the rows by ``work_places``; None in a folder
-    written before there was such a table.
+    ``canonical``: uint32 [n], the row of the smallest id among the works that share identifiers with the row's work, directly
+    or through other works; the row itself if there are none. ``places``: rows by ``work_places``; None in older folders, which
+    lack this table.
     """
 
     def __init__(self, lines: mmap.mmap | bytes, offsets: NDArray[np.int64], keys: HashTable) -> None:
         self._lines, self._offsets, self.keys = lines, offsets, keys
-        #: The row of an id and the work of a row, the last ones asked for: what is cited is asked for several times in a row.
+        #: Cached lookups of the row of an id and the work of a row: a cited work is looked up several times in succession.
         self.find = lru_cache(_REMEMBERED)(self._find)
         self.work = lru_cache(_REMEMBERED)(self._work)
         self.canonical: NDArray[np.uint32] = np.empty(0, np.uint32)
@@ -66,7 +66,7 @@ class MappedWorks:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Maps the folder. Raises UnusableSnapshot when a file is missing or does not fit the others."""
+        """Map the folder. Raises UnusableSnapshot if a file is missing or inconsistent with the others."""
         about, arrays = flatfiles.load(folder, _KIND, _ARRAYS)
         offsets, lines = arrays["offsets"], _map_lines(folder / _LINES)
         if not len(offsets) or offsets[-1] != len(lines) or len(arrays["canonical"]) != len(offsets) - 1:
@@ -79,25 +79,25 @@ class MappedWorks:
         return works
 
     def line(self, row: int) -> bytes:
-        """The JSON of a row, without the line's end."""
+        """Return the JSON of a row without the line feed."""
         return self._lines[int(self._offsets[row]) : int(self._offsets[row + 1]) - 1]
 
     def _work(self, row: int) -> Work:
-        """The work of a row."""
+        """Return the work of a row."""
         return Work.from_json(self.line(row))
 
     def _find(self, work_id: str) -> int | None:
-        """The row with this id."""
-        # Lines begin with the id, so most need not be parsed.
+        """Return the row with this id, or None."""
+        # Lines begin with the id, so comparing their beginning avoids parsing them.
         start = to_json({"id": work_id})[:-1]
         return next((row for row in self.keys.candidates(work_id) if self.line(row).startswith(start)), None)
 
     def bearers(self, key: str) -> dict[int, Work]:
-        """The works, by row, whose id or one of whose identifiers is ``key``."""
+        """Return the works, by row, that have ``key`` as id or identifier."""
         return {row: work for row in self.keys.candidates(key) if _bears(work := self.work(row), key)}
 
     def component(self, row: int) -> set[int]:
-        """All rows that are one work with ``row``, itself included."""
+        """Return all rows connected to ``row`` by shared identifiers, including ``row``."""
         found, waiting = {row}, [row]
         while waiting:
             for key in keys_of(self.work(waiting.pop())):
@@ -107,22 +107,21 @@ class MappedWorks:
 
 
 class WorksWriter:
-    """Writes a folder for ``MappedWorks``, work by work, holding 12 bytes per key and 8 per work in memory.
+    """Write a folder for ``MappedWorks`` work by work; needs 12 bytes of memory per key and 8 per work.
 
-    A context manager; the folder is complete when it is left without an exception. Of works with one
-    id, the last counts.
+    A context manager: the folder is complete after an exit without an exception. Of works with the same id the last counts.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        (folder / _LINES).unlink(missing_ok=True)  # never written over: it may be mapped
+        (folder / _LINES).unlink(missing_ok=True)  # never overwritten, since it may be mapped
         self._file = (folder / _LINES).open("wb")
         self._offsets = array("q", [0])
         self._keys, self._places = HashTableBuilder(), HashTableBuilder()
 
     def append(self, work: Work) -> None:
-        """The next row."""
+        """Append a work as the next row."""
         line = work.to_json()
         self._file.write(line + b"\n")
         row = len(self._offsets) - 1

@@ -1,4 +1,4 @@
-"""Works from files of JSON lines, plain or gzip: a damaged line costs that line, never the file."""
+"""Read works from files of JSON lines, plain or gzip. A damaged line does not affect the other lines."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NUMBERS_AS_TEXT: Final = ("volume", "fpage")
 
 
 def read_works(path: Path, *, progress: Callable[[int], object] = lambda _: None) -> Iterator[Work | BadRecord]:
-    """The work of each line, or, in its place, the BadRecord that says file, line number and what is wrong with it.
+    """Yield the work of each line or, in its place, a BadRecord with file, line number and fault.
 
-    ``progress`` is told the position in the file in bytes, as stored. Raises BadRecord when the rest of the file cannot
-    be decompressed, OSError when it cannot be read.
+    ``progress`` receives the position in the stored file in bytes. Raises BadRecord if the rest of the file cannot be
+    decompressed, OSError if it cannot be read.
     """
     with path.open("rb") as stored:
         packed = stored.read(2) == _GZIP
@@ -54,9 +54,9 @@ def _read_line(line: bytes, where: str) -> Work | BadRecord:
 
 
 def work_from(record: Any) -> Work:
-    """A work from JSON; identifiers are under ``ids`` or beside the other fields: ``doi``, ``pmid``, ``pmcid``, ``arxiv``.
+    """Return a work from JSON; identifiers are in ``ids`` or top-level fields: ``doi``, ``pmid``, ``pmcid``, ``arxiv``.
 
-    They are normalised, and left out when they are none. Without ``id`` the first of them is the id. Raises BadRecord.
+    Identifiers are normalised; invalid ones are left out. Without ``id`` the first identifier is the id. Raises BadRecord.
     """
     if not isinstance(record, dict):
         raise BadRecord("Work: not a JSON object")

@@ -1,7 +1,7 @@
-"""A snapshot is a folder that is either complete or not there: a manifest, and the files it vouches for.
+"""Publish snapshots: folders of a manifest and the files it lists, each complete or absent.
 
-It is written beside its place under another name, flushed to disk, and renamed; the manifest comes last. What it replaces
-is kept as the previous one, so that there is something to go back to when the new one is damaged.
+A snapshot is written beside its final path under another name, with the manifest last, flushed to disk, and renamed. The
+replaced snapshot is kept as the previous one, as a fallback if the new one is damaged.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ import pydantic
 
 from reflink.catalog.manifest import FORMAT, MANIFEST, File, Manifest, of_files, read, verify
 from reflink.errors import SnapshotError
+from reflink.storage import durable
 
-__all__ = ["FORMAT", "MANIFEST", "File", "Manifest", "bind", "flush", "previous", "publish", "read", "refuse_foreign", "verify"]
+__all__ = ["FORMAT", "MANIFEST", "File", "Manifest", "bind", "previous", "publish", "read", "refuse_foreign", "verify"]
 
 _PREVIOUS: Final = ".previous"
 
 
 def previous(folder: Path) -> Path:
-    """Where the snapshot that ``folder`` replaced is, if it is there."""
+    """Return the path of the snapshot that ``folder`` replaced; it may not exist."""
     folder = folder.absolute()
     return folder.with_name(folder.name + _PREVIOUS)
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raises SnapshotError when something else than a snapshot or an empty folder is there."""
+    """Raise SnapshotError if ``folder`` exists and is neither a snapshot nor empty."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
@@ -46,11 +47,11 @@ def refuse_foreign(folder: Path) -> None:
 
 @contextmanager
 def publish(folder: Path, manifest: Manifest, *, keep_previous: bool = True) -> Iterator[Path]:
-    """Gives a new folder to write into; on leaving, adds the manifest and puts it in the place of ``folder``.
+    """Yield a new folder to write into; on exit add the manifest and put the new folder in place of ``folder``.
 
-    The snapshot that was there becomes ``previous(folder)``, in place of the one that was previous before; without
-    ``keep_previous`` neither is kept. On an exception both are left as they were. Raises SnapshotError when what is there
-    is not a snapshot, and when another process is writing one there.
+    The replaced snapshot becomes ``previous(folder)``, in place of the older previous one; without ``keep_previous`` neither is
+    kept. After an exception both are unchanged. Raises SnapshotError if ``folder`` is not a snapshot or another process is
+    writing it.
     """
     folder = folder.absolute()
     refuse_foreign(folder)
@@ -58,16 +59,15 @@ def publish(folder: Path, manifest: Manifest, *, keep_previous: bool = True) -> 
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = folder.with_name(f".{folder.name}.new")
     with _alone(folder):
-        for left in (new, _aside(new)):  # by a writer that was killed
+        for left in (new, _aside(new)):  # left by a killed writer
             shutil.rmtree(left, ignore_errors=True)
         new.mkdir()
         try:
             yield new
             (new / MANIFEST).write_bytes(manifest.model_copy(update={"files": of_files(new)}).to_bytes())
-            for path in (*new.rglob("*"), new):
-                flush(path)
+            durable.sync_tree(new)
             _replace(new, folder, keep_previous=keep_previous)
-            flush(folder.parent)
+            durable.sync(folder.parent)
         finally:
             for left in (new, _aside(new)):
                 shutil.rmtree(left, ignore_errors=True)
@@ -75,13 +75,13 @@ def publish(folder: Path, manifest: Manifest, *, keep_previous: bool = True) -> 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Makes this the only writer of ``folder``; the lock ends with the process, however it ends. Raises SnapshotError."""
+    """Lock ``folder`` for this writer. The lock ends with the process, even after a kill. Raises SnapshotError."""
     path = folder.with_name(f".{folder.name}.lock")
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            mine = os.path.samestat(os.fstat(lock), path.stat())  # else its holder removed it just now
+            mine = os.path.samestat(os.fstat(lock), path.stat())  # otherwise its previous holder has just removed it
         except (BlockingIOError, FileNotFoundError):
             mine = False
         if not mine:
@@ -95,15 +95,16 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _aside(new: Path) -> Path:
-    """Where what is to be deleted goes when ``new`` is in use."""
+    """Return the second path for folders to be deleted, used while ``new`` is in use."""
     return new.with_name(f"{new.name}.old")
 
 
 def _replace(new: Path, folder: Path, *, keep_previous: bool) -> None:
-    """Puts ``new`` where ``folder`` is, and what was there, when it is whole, where the previous one is.
+    """Move ``new`` to ``folder``, and the replaced snapshot, if complete, to ``previous(folder)``.
 
-    After every step a whole snapshot is at ``folder``; where folders cannot be swapped, at ``folder`` or as the previous.
-    What is neither kept nor published any more is left under the names ``new`` or ``_aside(new)``, to be deleted.
+    1. After every step a complete snapshot is at ``folder``; if the system cannot swap folders, at ``folder`` or
+       ``previous(folder)``.
+    2. Folders that are no longer needed are at ``new`` or ``_aside(new)``; the caller deletes them.
     """
     before, aside = previous(folder), _aside(new)
     if not folder.exists() or not any(folder.iterdir()):
@@ -132,34 +133,21 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swaps two folders in one step where the system can (Linux: renameat2): a snapshot is there at every moment."""
+    """Swap two folders atomically, so that both paths always exist; return False if the system cannot (Linux: renameat2)."""
     at_cwd, exchange = -100, 2
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
     return renameat2 is not None and renameat2(at_cwd, os.fsencode(first), at_cwd, os.fsencode(second), exchange) == 0
 
 
-def flush(path: Path) -> None:
-    """Brings a file, or what a folder holds under which names, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def bind(
     folder: Path, *, cluster: str, topic: str, offset: int, topic_id: str | None = None, as_of: datetime | None = None
 ) -> Manifest:
-    """Says of a snapshot that it is ``topic`` of ``cluster`` up to ``offset``, as of that time (default: now).
+    """Record in the manifest that the snapshot is ``topic`` of ``cluster`` up to ``offset``, as of ``as_of`` (default: now).
 
     Raises SnapshotError.
     """
     created = (as_of or datetime.now(UTC)).isoformat(timespec="seconds")
     found = {"cluster": cluster, "topic": topic, "topic_id": topic_id, "offset": offset, "created": created}
     manifest = read(folder).model_copy(update=found)
-    new = folder / f"{MANIFEST}.new"
-    new.write_bytes(manifest.to_bytes())
-    flush(new)
-    new.replace(folder / MANIFEST)
-    flush(folder)
+    durable.write(folder / MANIFEST, manifest.to_bytes(), folder / f"{MANIFEST}.new")
     return manifest

@@ -1,7 +1,8 @@
-"""Works by id, by identifier and by place: a mapped base, and what was added, replaced or removed since in memory over it.
+"""Works by id, identifier and locator: a mapped base with later additions, replacements and removals in memory.
 
-Works that share an identifier are one work; the smallest id of the connected component is canonical. It depends on the
-works present alone, so every replica agrees whatever the order in which they came and went.
+1. Works that share an identifier, directly or through other works, form a component. Its smallest id is the canonical id.
+2. The canonical id depends only on the current works, so all replicas agree, whatever the order of the changes.
+3. Memory grows with the changes (``growth``), not with the base.
 """
 
 from __future__ import annotations
@@ -9,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from reflink.catalog.hashtable import GrowingTable
+from reflink.blocking.locators import work_places
 from reflink.catalog.mapped import MappedWorks, keys_of
 from reflink.entities import Work
-from reflink.places import work_places
+from reflink.storage.hashtable import GrowingTable
 
 
 class Works:
-    """Works by id, changeable, and their tables of identifiers and places. Memory grows with the changes, not with the base."""
+    """A mutable collection of works with tables of their identifiers and locators."""
 
     def __init__(self, base: MappedWorks | None = None) -> None:
         self._base = base
         self._hidden: set[int] = set()  # base rows that were replaced or removed
-        self._touched: set[int] = set()  # base rows whose component the growth may have changed
+        self._touched: set[int] = set()  # base rows whose component a change may have altered
         self._growth: dict[str, Work] = {}
-        self._bearers: dict[str, set[str]] = {}  # key → ids of growth works
-        self._placed = GrowingTable()  # key of place → ids of growth works
-        self._components: dict[str, tuple[str, ...]] = {}  # memo: member → its component, smallest first
+        self._bearers: dict[str, set[str]] = {}  # key → ids of works in growth
+        self._placed = GrowingTable()  # locator key → ids of works in growth
+        self._components: dict[str, tuple[str, ...]] = {}  # cache: member → its component, ascending
 
     def __len__(self) -> int:
         return (len(self._base) if self._base else 0) - len(self._hidden) + len(self._growth)
@@ -34,7 +35,7 @@ class Works:
         return isinstance(work_id, str) and (work_id in self._growth or self._row(work_id) is not None)
 
     def __iter__(self) -> Iterator[Work]:
-        """All works: the base in its order, then the growth in order of arrival."""
+        """Yield all works: the base in its order, then the growth in order of arrival."""
         if self._base is not None:
             for row in range(len(self._base)):
                 if row not in self._hidden:
@@ -42,7 +43,7 @@ class Works:
         yield from self._growth.values()
 
     def get(self, work_id: str) -> Work | None:
-        """The work with exactly this id."""
+        """Return the work with exactly this id, or None."""
         if (work := self._growth.get(work_id)) is not None:
             return work
         if self._base is None or (row := self._row(work_id)) is None:
@@ -50,7 +51,7 @@ class Works:
         return self._base.work(row)
 
     def bearers(self, key: str) -> set[str]:
-        """Ids of the works whose id or one of whose identifiers (``kind:value``) is ``key``."""
+        """Return the ids of the works that have ``key`` as id or identifier (``kind:value``)."""
         found = set(self._bearers.get(key, ()))
         if self._base is not None:
             found |= {work.id for row, work in self._base.bearers(key).items() if row not in self._hidden}
@@ -58,14 +59,17 @@ class Works:
 
     @property
     def has_places(self) -> bool:
-        """Whether ``at_places`` answers: not over a base that has no table of places, lest the growth count as all works."""
+        """Whether ``at_places`` can be used.
+
+        It cannot if the base has no table of locators, since the works in growth alone would count as all works.
+        """
         return self._base is None or self._base.places is not None
 
     def at_places(self, keys: Sequence[str], most: int) -> dict[str, str]:
-        """The works that have one of ``keys`` among their ``work_places``: id → the first such key.
+        """Return the works that have one of ``keys`` among their ``work_places``: id → the first such key.
 
-        A key that more than ``most`` works share is passed over. They are counted by its hash, unread: a key of many works
-        costs no more than one of few, and replicas agree.
+        Keys that more than ``most`` works share are ignored. Works are counted by the hash of the key without reading them, so
+        the cost does not depend on their number, and replicas agree.
         """
         kept: list[str] = []
         rows: dict[int, None] = {}
@@ -88,14 +92,14 @@ class Works:
         return found
 
     def _rows_placed(self, key: str, limit: int) -> list[int]:
-        """At most so many base rows with the hash of this key of place."""
+        """Return at most ``limit`` base rows with the hash of this locator key."""
         if self._base is None or self._base.places is None:
             return []
         rows = self._base.places.rows_of(key)
         return list(islice((row for row in rows if row not in self._hidden) if self._hidden else rows, limit))
 
     def canonical(self, work_id: str) -> str:
-        """The smallest id among the works that are one with it; ``work_id`` itself when no work has or bears it."""
+        """Return the canonical id of ``work_id``; ``work_id`` itself if no work has it as id or identifier."""
         if (component := self._components.get(work_id)) is not None:
             return component[0]
         if work_id not in self._growth and self._base is not None:
@@ -107,11 +111,11 @@ class Works:
         return members[0] if members else work_id
 
     def members(self, work_id: str) -> tuple[str, ...]:
-        """Ids of all works that are one with it, ascending, its own among them; empty when no work has or bears it."""
+        """Return the ids of the component of ``work_id``, ascending; empty if no work has ``work_id`` as id or identifier."""
         return self._components.get(work_id) or self._component(work_id)
 
     def put(self, work: Work) -> bool:
-        """Adds the work or replaces the one with its id; False, and nothing done, when it is there unchanged."""
+        """Add the work or replace the one with its id; return False if the work is already present unchanged."""
         before = self.get(work.id)
         if before == work:
             return False
@@ -126,7 +130,7 @@ class Works:
         return True
 
     def delete(self, work_id: str) -> bool:
-        """Removes the work; False when there is none with this id."""
+        """Remove the work; return False if there is none with this id."""
         before = self.get(work_id)
         if before is None:
             return False
@@ -154,7 +158,7 @@ class Works:
             self._placed.discard(key, work.id)
 
     def _touch(self, keys: tuple[str, ...]) -> None:
-        """Before works bearing ``keys`` change: their components, mapped or memoised, no longer hold."""
+        """Invalidate the mapped and cached components of the works with ``keys``; to be called before these works change."""
         for key in keys:
             for work_id in self._bearers.get(key, ()):
                 self._drop(work_id)
@@ -170,7 +174,7 @@ class Works:
             self._components.pop(member, None)
 
     def _component(self, start: str) -> tuple[str, ...]:
-        """Ids of all works connected to those bearing ``start``, ascending; memoised for each of them."""
+        """Return and cache the ids of all works connected to the works with key ``start``, ascending."""
         found = self.bearers(start)
         waiting = list(found)
         while waiting:

@@ -1,9 +1,8 @@
-"""``reflink``: the library at the command line, without Kafka."""
+"""The command ``reflink``: the library on the command line, without Kafka."""
 
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import signal
 import sys
@@ -12,8 +11,9 @@ from importlib import import_module
 from typing import Final, Protocol, cast
 
 from reflink.errors import ReflinkError
+from reflink.terminal import complain, guard
 
-#: The modules of the commands, in the order of ``--help``.
+#: The modules of the commands in the order of ``--help``.
 COMMANDS: Final = ("parse", "link", "export", "catalog", "explain", "evaluate")
 
 OK: Final = 0
@@ -23,7 +23,7 @@ INTERRUPTED: Final = 128 + signal.SIGINT
 
 
 class Command(Protocol):
-    """What a command's module has. ``run`` returns the exit code; a ReflinkError or OSError that it raises becomes code 2."""
+    """The interface of a command's module. ``run`` returns the exit code; a ReflinkError or OSError from it becomes code 2."""
 
     NAME: str
     HELP: str
@@ -32,16 +32,16 @@ class Command(Protocol):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line, with its help."""
+    """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="reflink",
-        description="Which paper does every entry of a bibliography cite? Reads JATS XML, links its references to a catalog.",
+        description="Find the work that each reference of a paper cites: read JATS XML and link its references to a catalog.",
         epilog="""first steps:
   reflink catalog build works.jsonl.gz --out catalog/   a catalog from JSON lines
   reflink link paper.xml --catalog catalog/             link a paper's references to it
-  reflink explain paper.xml --reference 7 --catalog catalog/   why one of them was linked, or not
+  reflink explain paper.xml --reference 7 --catalog catalog/   why a reference was linked, or not
 
-exit codes: 0 done, 1 some inputs failed (each is named on stderr), 2 wrong usage, or no catalog or model to work with""",
+exit codes: 0 success; 1 some inputs failed (stderr names each); 2 wrong usage, or the catalog or model cannot be opened""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
@@ -61,10 +61,8 @@ exit codes: 0 done, 1 some inputs failed (each is named on stderr), 2 wrong usag
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code. Expected errors are one line on stderr, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few letters must not end the run
-            stream.reconfigure(errors="backslashreplace")
+    """Run one command and return its exit code. Expected errors are one line on stderr, never a traceback."""
+    guard()
     try:
         arguments = parser().parse_args(argv)
         code = int(arguments.run(arguments))
@@ -75,13 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as in "| head": nothing is wrong, and the interpreter must not flush into the pipe at its end.
+        # The reader closed the pipe, as "| head" does. This is not an error, but the final flush must not fail: replace stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except ReflinkError as error:
-        print(f"reflink: {error}", file=sys.stderr)
+        complain(f"reflink: {error}")
         return USAGE
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error
-        print(f"reflink: {what}", file=sys.stderr)
+        complain(f"reflink: {what}")
         return USAGE

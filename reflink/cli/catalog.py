@@ -1,15 +1,12 @@
-"""``reflink catalog``: build a snapshot, describe it, look works up in it."""
+"""The command ``reflink catalog``: build a snapshot, describe it, look up works in it."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from reflink.catalog import Catalog, snapshot
@@ -20,54 +17,61 @@ from reflink.cli.output import add_json, complain, console, describe, identifier
 from reflink.entities import ID_KINDS, Ids, Work
 from reflink.errors import BadRecord
 from reflink.identifiers import NORMALISERS, extract
+from reflink.terminal import Terminal
 from reflink.text import MODES, normalise, work_text
 
 NAME: Final = "catalog"
-HELP: Final = """Build a catalog of works, describe it, look works up in it.
+HELP: Final = """Build a catalog of works, describe it, and look up works in it.
 
 examples:
   reflink catalog build works.jsonl.gz --out catalog/
   reflink catalog info catalog/
   reflink catalog find catalog/ --id doi:10.1006/meth.2001.1262"""
 
-_BUILD: Final = """a line of works.jsonl, of which only an id or an identifier must be there:
+_BUILD: Final = """A line of works.jsonl. It needs an id or an identifier; the other fields are optional:
   {"doi": "10.1006/meth.2001.1262", "pmid": "11846609", "title": "Analysis of relative gene expression data using …",
    "authors": ["Livak", "Schmittgen"], "venue": "Methods", "year": 2001, "volume": "25", "fpage": "402"}
 
-A killed build goes on where it was when the same command is given again. Works that share an identifier are one work.
+The same command resumes a build that was killed. Works that share an identifier are treated as one work.
 
 examples:
   reflink catalog build works.jsonl.gz --out catalog/
-  reflink catalog build new.jsonl --out catalog-2/ --vector-cache catalog/     encodes only what is new
-  reflink catalog build works.jsonl --out catalog/ --no-vectors                trigrams only: no model needed"""
+  reflink catalog build new.jsonl --out catalog-2/ --vector-cache catalog/     encodes only new texts
+  reflink catalog build works.jsonl --out catalog/ --no-vectors                no vectors, needs no model"""
 
-#: Complaints about bad lines that are shown; all are counted.
+#: Maximum number of invalid lines that are reported; all are counted.
 _SHOWN: Final = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The three sub-commands."""
+    """Add the subcommands ``build``, ``info`` and ``find``."""
     raw = argparse.RawDescriptionHelpFormatter
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    making = "Make a catalog from works as JSON lines."
+    making = "Build a catalog from works as JSON lines."
     sub = commands.add_parser("build", help=making, description=making, epilog=_BUILD, formatter_class=raw)
-    sub.add_argument("works", type=Path, metavar="WORKS", help="JSON lines, .gz or not")
+    sub.add_argument("works", type=Path, metavar="WORKS", help="JSON lines, plain or gzip")
     sub.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="the catalog; one that is there becomes DIR.previous"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="the folder of the catalog; an existing catalog is renamed to DIR.previous",
     )
-    sub.add_argument("--mode", choices=MODES, default="TVL", help="fields that vectors stand for (default: TVL)")
-    sub.add_argument("--lexical-mode", choices=MODES, default="Raw", help="fields that trigrams are of (default: Raw)")
-    sub.add_argument("--no-vectors", action="store_true", help="no semantic search: trigrams and identifiers only")
-    sub.add_argument("--no-trigrams", action="store_true", help="no lexical search")
-    sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are used again")
-    kept = "do not keep the catalog that is replaced as DIR.previous: saves its space, leaves workers nothing to go back to"
+    sub.add_argument("--mode", choices=MODES, default="TVL", help="fields of the texts that are encoded (default: TVL)")
+    sub.add_argument(
+        "--lexical-mode", choices=MODES, default="Raw", help="fields of the texts whose trigrams are indexed (default: Raw)"
+    )
+    sub.add_argument("--no-vectors", action="store_true", help="build no vectors: no semantic search")
+    sub.add_argument("--no-trigrams", action="store_true", help="build no trigrams: no lexical search")
+    sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are reused for equal texts")
+    kept = "delete the replaced catalog instead of keeping it as DIR.previous; workers then have no fallback"
     sub.add_argument("--no-previous", action="store_true", help=kept)
-    sub.add_argument("--strict", action="store_true", help="exit with 1 when a line was bad")
+    sub.add_argument("--strict", action="store_true", help="exit with 1 if a line is invalid")
     add_model(sub)
     sub.set_defaults(action=_build)
 
-    telling = "Say what a catalog holds and how it was made."
+    telling = "Describe the contents of a catalog and how it was built."
     example = "example:\n  reflink catalog info catalog/ --check"
     sub = commands.add_parser("info", help=telling, description=telling, epilog=example, formatter_class=raw)
     sub.add_argument("catalog", type=Path, metavar="DIR")
@@ -75,24 +79,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(sub)
     sub.set_defaults(action=_info)
 
-    finding = "Look works up by identifier or by title."
+    finding = "Look up works by identifier or by title."
     example = (
         "examples:\n  reflink catalog find catalog/ --id pmid:11846609"
         '\n  reflink catalog find catalog/ --title "analysis of relative gene expression data" --json'
-        "\n\nexit code 1 when nothing was found"
+        "\n\nexit code 1: no work was found"
     )
     sub = commands.add_parser("find", help=finding, description=finding, epilog=example, formatter_class=raw)
     sub.add_argument("catalog", type=Path, metavar="DIR")
     query = sub.add_mutually_exclusive_group(required=True)
-    query.add_argument("--id", help="doi:10.…, pmid:…, pmcid:PMC…, arxiv:…, an address that holds one, or a source's own id")
-    query.add_argument("--title", help="a title, or most of one: the nearest works by trigrams")
-    sub.add_argument("-k", type=int, default=5, metavar="N", help="how many works a title may bring (default: 5)")
+    query.add_argument("--id", help="doi:10.…, pmid:…, pmcid:PMC…, arxiv:…, a URL with an identifier, or the id of a work")
+    query.add_argument("--title", help="a title or most of a title; finds the most similar works by trigrams")
+    sub.add_argument("-k", type=int, default=5, metavar="N", help="max number of works for a title (default: 5)")
     add_json(sub)
     sub.set_defaults(action=_find)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Hands over to the sub-command."""
+    """Run the subcommand."""
     return int(args.action(args))
 
 
@@ -103,14 +107,14 @@ def _build(args: argparse.Namespace) -> int:
         nonlocal shown
         shown += 1
         if shown <= _SHOWN:
-            bar.console.print(escape(f"reflink: {error}"), soft_wrap=True, highlight=False)
+            bar.console.print(f"reflink: {error}", soft_wrap=True, highlight=False)
 
     with Progress(
         TextColumn("{task.description:9}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
+        console=Terminal(stderr=True),
     ) as bar:
         tasks: dict[str, TaskID] = {}
 
@@ -131,13 +135,13 @@ def _build(args: argparse.Namespace) -> int:
             progress=progress,
         )
     if built.bad:
-        complain(f"warning: {built.bad} of {built.lines} lines were bad and left out")
+        complain(f"warning: {built.bad} of {built.lines} lines are invalid and were left out")
     if built.repeated:
         complain(f"warning: {built.repeated} works were replaced by a later line with the same id")
     seconds, manifest = time.monotonic() - started, built.manifest
     complain(f"{args.out}: {manifest.works} works, {manifest.size / 1e6:.1f} MB, {seconds:.1f} s")
     if (before := snapshot.previous(args.out)).exists():
-        complain(f"{before}: the catalog it replaced, {_megabytes(before)}: workers go back to it when the new one is damaged")
+        complain(f"{before}: the replaced catalog, {_megabytes(before)}: workers fall back to it if the new catalog is damaged")
     return SOME_FAILED if built.bad and args.strict else OK
 
 
@@ -155,9 +159,9 @@ def _info(args: argparse.Namespace) -> int:
     rows.show_header = False
     for name, value in facts.items():
         if name == "places":
-            value = "yes" if value else "no: made before there was a table of places; build it again to find works by place"
+            value = "yes" if value else "no: it was built without a table of locators; build it again to find works by locator"
         if value is not None:
-            rows.add_row(name.replace("_", " "), f"{value:,}" if name == "bytes" else escape(str(value)))
+            rows.add_row(name.replace("_", " "), f"{value:,}" if name == "bytes" else str(value))
     console().print(rows)
     return OK
 
@@ -180,14 +184,17 @@ def _find(args: argparse.Namespace) -> int:
             write_json({**work.to_dict(), "canonical": catalog.canonical(work.id), **extra})
         else:
             cells = (work.id, describe(work), identifiers(work.ids), "" if score is None else f"{score:.3f}")
-            rows.add_row(*map(escape, cells))
+            rows.add_row(*cells)
     if not args.json:
         console().print(rows)
     return OK
 
 
 def _by_id(catalog: Catalog, text: str) -> list[Work]:
-    """Every work that has or bears the identifier; those that are one with it are named by ``canonical``."""
+    """Return every work whose id or identifier is ``text``, and the canonical works of the identifiers in it.
+
+    The field ``canonical`` of the output shows which of them are one work.
+    """
     kind, _, value = text.partition(":")
     known = NORMALISERS[kind](value) if kind in ID_KINDS else None
     ids = Ids(**{kind: known}) if known else extract(text)
@@ -198,12 +205,13 @@ def _by_id(catalog: Catalog, text: str) -> list[Work]:
 def _by_title(catalog: Catalog, title: str, k: int) -> list[tuple[Work, float | None]]:
     if catalog.trigrams is None:
         raise BadRecord("the catalog has no trigrams: only --id can be used")
-    # Containment rather than Jaccard would favour long works; a few more hits are ranked again by title alone.
+    # The indexed texts may contain more than the title, so ``10 * k`` hits are ranked again by s of the titles alone.
+    # Containment would favour long works.
     from reflink.lexical import similarity
 
     wanted = normalise(title, lexical=True)
     if not wanted:
-        raise BadRecord(f"--title {title!r}: nothing left to search by")
+        raise BadRecord(f"--title {title!r}: contains nothing to search for")
     hits = next(iter(catalog.trigrams.search([wanted], 10 * k)))
     works = [work for work_id, _ in hits if (work := catalog.get(work_id)) is not None]
     scored: list[tuple[Work, float | None]] = [(work, similarity(wanted, work_text(work, "T", lexical=True))) for work in works]

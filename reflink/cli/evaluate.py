@@ -1,4 +1,4 @@
-"""``reflink evaluate``: how often links are right, by the protocol of the closed and the open world."""
+"""The command ``reflink evaluate``: measure the accuracy of links by the protocol of the closed and the open world."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from reflink.cli.output import console
 if TYPE_CHECKING:
     from reflink.evaluation.outcomes import Outcome
     from reflink.evaluation.worlds import World
-    from reflink.policy import Policy
+    from reflink.linking.policy import Policy
 
 NAME: Final = "evaluate"
-HELP: Final = """Measure accuracy on references whose targets are known, identifiers withheld.
+HELP: Final = """Measure accuracy on references with known targets, without their identifiers.
 
-Every reference is judged by a model that was not trained on its citing paper. What is encoded is remembered under --cache, and
-what is measured by mode too, so that a run that was interrupted does neither again. Intervals: 95%, by the bootstrap over
-citing papers.
+The verdict of each reference comes from a model that was not trained on its citing paper. Vectors and the results of each mode
+are stored under --cache, so an interrupted run resumes. Intervals: 95%, by the bootstrap over citing papers.
 
 worlds:
   closed   every target is in the catalog; the figure is the error: queries not linked to their target
-  open     half of the works are taken out, by a hash of their group. precision: right links of all links. recall: right
-           links of the queries whose target is there. false link: queries linked though their target is not there
+  open     half of the works are removed, by a hash of their group. precision: share of the links that are right. recall:
+           share of the queries with a target that get the right link. false link: share of the queries without a target
+           that get a link
 
 examples:
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz
@@ -37,25 +37,41 @@ examples:
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --modes TVL,Raw --report report/
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --full --report report/ --json figures.json"""
 
-#: What --full writes to when no --report says so.
+#: The report folder of --full without --report.
 _REPORT: Final = Path("report")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Works, references, what to measure, the policy and where to write what was measured."""
-    parser.add_argument("--catalog", type=Path, required=True, metavar="WORKS", help="works as JSON lines, .gz or not")
+    """Add the options for inputs, measurements, outputs and the policy."""
+    parser.add_argument("--catalog", type=Path, required=True, metavar="WORKS", help="works as JSON lines, plain or gzip")
     parser.add_argument(
-        "--references", type=Path, required=True, metavar="REFS", help="references with their targets, likewise"
+        "--references",
+        type=Path,
+        required=True,
+        metavar="REFS",
+        help="references with their targets, as JSON lines, plain or gzip",
     )
-    parser.add_argument("--profile", choices=("paper", "production"), default="production", help="how links are decided")
-    parser.add_argument("--cache", type=Path, default=Path(".cache/vectors"), help="vectors encoded before (.cache/vectors)")
+    parser.add_argument(
+        "--profile", choices=("paper", "production"), default="production", help="profile of the policy (default: production)"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path(".cache/vectors"),
+        help="folder of stored vectors and results (default: .cache/vectors)",
+    )
     _add_what(parser.add_argument_group("what to measure"))
     _add_output(parser.add_argument_group("where to write it"))
-    _add_policy(parser.add_argument_group("how links are decided, to try other values"))
+    _add_policy(parser.add_argument_group("thresholds of the policy"))
 
 
 def _add_what(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--world", choices=("closed", "open", "both"), default="both", help="all works, or half of them")
+    group.add_argument(
+        "--world",
+        choices=("closed", "open", "both"),
+        default="both",
+        help="closed: all works; open: half of them (default: both)",
+    )
     group.add_argument("--present", type=int, choices=range(11), metavar="TENTHS", help="of the open world (default: half)")
     group.add_argument("--shares", action="store_true", help="open worlds with 20%% and 80%% of the targets too")
     group.add_argument("--fields-hidden", action="store_true", help="each world also with the raw text of references alone")
@@ -95,7 +111,7 @@ def _add_policy(group: argparse._ArgumentGroup) -> None:
 
 
 def _modes(text: str) -> tuple[str, ...]:
-    """The modes of a comma-separated list. Raises ArgumentTypeError for one that is not known."""
+    """Parse a comma-separated list of modes. Raises ArgumentTypeError for an unknown mode."""
     from reflink.evaluation.approaches import MODES
 
     known = list(dict.fromkeys([*(mode for modes in MODES.values() for mode in modes), "TA"]))
@@ -108,12 +124,14 @@ def _modes(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0; what cannot be read is raised."""
+    """Evaluate, write and show the figures. Returns 0; raises ReflinkError or OSError for unreadable input."""
     from reflink.evaluation.run import evaluate
 
     if args.full:
         args.shares = args.fields_hidden = True
         args.modes, args.report = args.modes or _modes("all"), args.report or _REPORT
+    if args.report:
+        from reflink.evaluation import report  # fails now if its package is missing, and not after the evaluation
     worlds: list[World] = ["closed", "open"] if args.world == "both" else [args.world]
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,
@@ -126,14 +144,12 @@ def run(args: argparse.Namespace) -> int:
         _write(args.outcomes, _outcomes(evaluation.outcomes))
     show(evaluation.to_dict(), console())
     if args.report:
-        from reflink.evaluation import report
-
         console().print(f"report: {report.write(evaluation, args.report)}", soft_wrap=True)
     return OK
 
 
 def _policy(args: argparse.Namespace) -> Policy:
-    from reflink.policy import Policy
+    from reflink.linking.policy import Policy
 
     names = ("threshold", "accept", "sure", "refuse", "absent", "candidates", "lexical_floor")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
@@ -148,7 +164,7 @@ def _write(path: Path, data: bytes) -> None:
 def _outcomes(outcomes: Mapping[str, Sequence[Outcome]]) -> bytes:
     lines = []
     for world, found in outcomes.items():
-        # A file of one world has no need to name it on every line.
+        # With a single world the name on every line would be redundant.
         named = {"world": world} if len(outcomes) > 1 else {}
         lines += [orjson.dumps({**outcome.to_dict(), **named}) + b"\n" for outcome in found]
     return b"".join(lines)

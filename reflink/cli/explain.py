@@ -1,4 +1,4 @@
-"""``reflink explain``: everything that speaks for and against each candidate of one reference."""
+"""The command ``reflink explain``: show the evidence for and against each candidate of one reference."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from reflink.cli import OK, SOME_FAILED
@@ -17,32 +15,35 @@ from reflink.cli.link import add_catalog, open_linker
 from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
 from reflink.entities import Link, Paper, Reference, Work
 from reflink.errors import ReflinkError
+from reflink.terminal import Terminal, styled
 
 if TYPE_CHECKING:
-    from reflink.linker import Linker
+    from reflink.linking.linker import Linker
     from reflink.verdict import Evidence, Verdict
 
 NAME: Final = "explain"
-HELP: Final = """Show why one reference was linked, or was not: candidates of all stages, evidence, verdict.
+HELP: Final = """Show why a reference was linked or not: candidates of all stages, evidence, verdict.
 
-Each candidate's table says what both sides have and how many points, in log-odds, each subject gives for (+) or against (-) a
-link; with the base they add up to the verdict's probability.
+The table of a candidate shows the fields of reference and work, and the points, in log-odds, of each subject for (+) or
+against (-) a link. Points and base add up to the log-odds of the verdict's probability.
 
 examples:
   reflink explain paper.xml --reference 7 --catalog catalog/              the seventh reference
   reflink explain paper.xml --reference B12.1 --catalog catalog/ --json   by its id, as reflink parse shows it"""
 
-#: A probability and a cosine that nothing reaches: every stage then lays its candidates open.
+#: Above every probability and cosine: with it as threshold no stage settles the reference, so each returns its candidates.
 _NEVER: Final = 2.0
-#: Candidates whose points are shown; of the others, the verdict alone.
+#: Number of candidates whose points are shown; for the others only the verdict is shown.
 _IN_FULL: Final = 3
 
 
 @dataclass
 class Considered:
-    """A work that some stage proposed, what each said, and the verdict on it.
+    """A candidate, the stages that proposed it, and its verdict.
 
-    ``points``: log-odds by subject; with ``base`` they add up to the verdict's.
+    ``identifier`` and ``place``: whether an identifier or a locator led to it. ``semantic``: its cosine, ``lexical``: its
+    similarity s; None if that search did not propose it. ``points`` are log-odds by subject; with ``base`` they add up to the
+    log-odds of the verdict.
     """
 
     work: Work
@@ -58,15 +59,20 @@ class Considered:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One file, one reference, a catalog."""
-    parser.add_argument("file", metavar="FILE", help="the paper: JATS/NLM XML, .gz or not; - reads stdin")
-    parser.add_argument("--reference", required=True, metavar="ID|POSITION", help="which one, as reflink parse shows it")
+    """Add the arguments: file, reference, catalog and output format."""
+    parser.add_argument("file", metavar="FILE", help="the paper: JATS/NLM XML, plain or gzip; - reads stdin")
+    parser.add_argument(
+        "--reference",
+        required=True,
+        metavar="ID|POSITION",
+        help="id or position of the reference, as in the output of reflink parse",
+    )
     add_catalog(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """1 when the paper cannot be read or has no such reference."""
+    """Explain one reference. Returns 1 if the paper cannot be read or has no such reference."""
     for _, paper in read_papers([args.file]):
         if isinstance(paper, ReflinkError):
             complain(paper)
@@ -86,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def pick(paper: Paper, wanted: str) -> Reference | None:
-    """The reference with this id, whole or after the ``#``, or with its XML id, or at this position."""
+    """Return the reference whose id, part of the id after ``#``, XML id or position is ``wanted``, in this order, else None."""
     for reference in paper.references:
         if wanted in (reference.id, reference.id.removeprefix(f"{paper.id}#")):
             return reference
@@ -97,14 +103,14 @@ def pick(paper: Paper, wanted: str) -> Reference | None:
 
 
 def consider(reference: Reference, linker: Linker) -> list[Considered]:
-    """All candidates of identifiers, places and both searches, the most probable first."""
-    from reflink.linker import semantic_step
-    from reflink.policy import Found, Open
+    """Return the candidates from identifiers, locators and both searches, the most probable first."""
+    from reflink.linking.linker import semantic_step
+    from reflink.linking.policy import Found, Open
     from reflink.text import reference_text, work_text
 
     catalog, policy = linker.catalog, linker.policy
     considered: dict[str, Considered] = {}
-    # Bearers are what any of the identifiers leads to, canonical.
+    # Canonical ids of the works that have any of the reference's identifiers.
     bearers = {*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)}
 
     def of(work_id: str) -> Considered | None:
@@ -159,32 +165,35 @@ def _to_dict(candidate: Considered) -> dict[str, Any]:
         "probability": candidate.verdict.probability,
         "reasons": candidate.verdict.reasons,
         "points": {name: round(value, 3) for name, value in candidate.points.items()},
-        "evidence": candidate.evidence.said(),
+        "evidence": candidate.evidence.present(),
     }
 
 
-def _show(out: Console, reference: Reference, considered: list[Considered], link: Link, linker: Linker) -> None:
-    out.print(f"[bold]{escape(reference.id)}[/bold]  {escape(describe(reference))}", soft_wrap=True)
+def _show(out: Terminal, reference: Reference, considered: list[Considered], link: Link, linker: Linker) -> None:
+    out.print(styled((reference.id, "bold"), f"  {describe(reference)}"), soft_wrap=True)
     for name, value in (("as written", reference.raw_text), ("identifiers", identifiers(reference.ids))):
         if value:
-            out.print(f"{name}: {escape(value)}", soft_wrap=True, highlight=False)
+            out.print(f"{name}: {value}", soft_wrap=True, highlight=False)
     for number, one in enumerate(considered, start=1):
-        out.print(f"\n[bold]{number}. {escape(one.work.id)}[/bold]  {escape(describe(one.work))}", soft_wrap=True)
+        out.print()
+        out.print(styled((f"{number}. {one.work.id}", "bold"), f"  {describe(one.work)}"), soft_wrap=True)
         if one.canonical != one.work.id:
-            out.print(f"   one work with {escape(one.canonical)}", soft_wrap=True)
+            out.print(f"   one work with {one.canonical}", soft_wrap=True)
         out.print(f"   found by {_found_by(one)}; probability {one.verdict.probability:.2%}", soft_wrap=True)
-        out.print(f"   {escape('; '.join(one.verdict.reasons))}", soft_wrap=True)
+        out.print(f"   {'; '.join(one.verdict.reasons)}", soft_wrap=True)
         if number <= _IN_FULL:
             out.print(_points(reference, one))
     if not considered:
-        out.print("\nno candidate: nothing in the catalog is similar, and no identifier is known there")
+        out.print()
+        out.print("no candidate: nothing in the catalog is similar, and no identifier is known there")
     outcome = f"cites {link.cited} ({link.method})" if link.cited else f"not linked: {link.unresolved}"
     least = f"; a link needs {linker.policy.accept:.2%}" if linker.policy.profile == "production" else ""
-    out.print(f"\n[bold]{escape(outcome)}[/bold]  profile {linker.policy.profile}{least}", soft_wrap=True)
+    out.print()
+    out.print(styled((outcome, "bold"), f"  profile {linker.policy.profile}{least}"), soft_wrap=True)
 
 
 def _points(reference: Reference, one: Considered) -> Table:
-    """Both sides and the points, the weightiest subject first."""
+    """Return a table of both records and the points by subject, the largest absolute value first."""
     work = one.work
     sides: dict[str, tuple[Any, Any]] = {
         "title": (reference.title or reference.chapter_title, work.title),
@@ -198,7 +207,7 @@ def _points(reference: Reference, one: Considered) -> Table:
     rows = table((("   subject", None), ("points", None), ("reference", 4), ("work", 4)))
     for subject, value in sorted(one.points.items(), key=lambda item: (-abs(item[1]), item[0])):
         a, b = sides.get(subject, ("", ""))
-        rows.add_row(f"   {subject}", f"{value:+.2f}", escape(_short(a)), escape(_short(b)))
+        rows.add_row(f"   {subject}", f"{value:+.2f}", _short(a), _short(b))
     rows.add_row("   base", f"{one.base:+.2f}", "", "")
     return rows
 

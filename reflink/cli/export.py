@@ -1,4 +1,4 @@
-"""``reflink export``: links in a file as Parquet, as citations in OpenCitations' columns, as JSON lines."""
+"""The command ``reflink export``: write links from a file as Parquet, CSV with OpenCitations' columns, and JSON lines."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The file, the folder, the formats."""
-    parser.add_argument("links", metavar="LINKS", help="lines of reflink link --json, .gz or not; - reads them from stdin")
+    """Add the arguments: input file, output folder and formats."""
+    parser.add_argument("links", metavar="LINKS", help="output of reflink link --json, plain or gzip; - reads stdin")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder that is absent or empty")
     parser.add_argument("--format", nargs="+", choices=FORMATS, default=FORMATS, help=f"default: {' '.join(FORMATS)}")
     parser.add_argument("--json", action="store_true", help="the manifest as a line of JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the folder; 1 when lines could not be read."""
+    """Write the folder. Returns 1 if lines could not be read."""
     from reflink.graph.export import GraphExport
     from reflink.graph.rows import read
 

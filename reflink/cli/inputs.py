@@ -1,15 +1,16 @@
-"""Papers from what a user names: XML files, gzipped or not, folders and tar archives of them, and ``-`` for standard input."""
+"""Read papers from XML files, gzipped or not, from folders and tar archives of them, and from standard input (``-``)."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
+from reflink.cli.archives import Archive
+from reflink.cli.folders import open_files
 from reflink.entities import Paper
 from reflink.errors import NotAPaper, ReflinkError, TooLarge
 from reflink.jats import Limits, parse
@@ -20,25 +21,30 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """The FILE arguments of a command that reads papers."""
+    """Add the FILE arguments of a command that reads papers."""
     parser.add_argument(
         "files",
         nargs="+",
         metavar="FILE",
-        help="JATS/NLM XML, .gz or not; a folder or .tar, .tar.gz, .tar.xz of such files; - reads one paper from stdin",
+        help="JATS/NLM XML, plain or gzip; a folder or .tar, .tar.gz, .tar.xz of such files; - reads one paper from stdin",
+    )
+    add_follow_links(parser)
+
+
+def add_follow_links(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--follow-links`` of a command that reads folders of papers."""
+    parser.add_argument(
+        "--follow-links",
+        action="store_true",
+        help="follow symbolic links in folders, also to files outside (default: report each as an error)",
     )
 
 
-def read_papers(files: list[str]) -> Iterator[tuple[str, Paper | ReflinkError]]:
-    """The papers of all files by name, in order; in place of one that cannot be read, the error that says why."""
+def read_papers(files: Iterable[str], *, follow_links: bool = False) -> Iterator[tuple[str, Paper | ReflinkError]]:
+    """Yield the name and paper of each input in order; for an unreadable input the error instead of the paper."""
     limits = Limits()
-    for name in files:
-        try:
-            for member, data in read_contents([name], limits.size):
-                yield member, _parse(member, data, limits)
-        except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            yield name, NotAPaper(f"{name}: cannot be read: {reason}")
+    for name, data in read_contents(files, limits.size, follow_links=follow_links):
+        yield name, _parse(name, data, limits)
 
 
 def _parse(name: str, data: bytes | ReflinkError, limits: Limits) -> Paper | ReflinkError:
@@ -52,41 +58,50 @@ def _parse(name: str, data: bytes | ReflinkError, limits: Limits) -> Paper | Ref
 
 
 def _source(name: str) -> str:
-    # File names may hold bytes that are no text; an id may not.
+    # File names may contain bytes that are not valid text; an id may not.
     base = PurePosixPath(name).name.encode(errors="backslashreplace").decode()
     return next((base[: -len(suffix)] for suffix in reversed(_PAPERS) if base.lower().endswith(suffix)), base)
 
 
-def read_contents(files: Iterable[str], limit: int = Limits().size) -> Iterator[tuple[str, bytes | ReflinkError]]:
-    """The bytes of all papers by name, decompressed; in place of one that cannot be read, the error that says why.
+def read_contents(
+    files: Iterable[str], limit: int = Limits().size, *, follow_links: bool = False
+) -> Iterator[tuple[str, bytes | ReflinkError]]:
+    """Yield the name and decompressed bytes of each paper in order; for an unreadable one the error instead of the bytes.
 
-    Raises OSError or TarError for a name that cannot be opened at all.
+    ``limit``: maximum decompressed bytes of a paper. ``follow_links``: follow symbolic links in folders. A name in ``files``
+    may always be a link; links in archives are never followed.
     """
     for name in files:
-        yield from _contents(name, limit)
+        try:
+            yield from _contents(name, limit, follow_links)
+        except ReflinkError as error:
+            yield name, error
+        except (OSError, EOFError) as error:
+            yield name, NotAPaper(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
-def _contents(name: str, limit: int) -> Iterator[tuple[str, bytes | ReflinkError]]:
+def _contents(name: str, limit: int, follow_links: bool) -> Iterator[tuple[str, bytes | ReflinkError]]:
+    path = Path(name)
     if name == "-":
         yield "stdin", _read("stdin", sys.stdin.buffer, limit)
-        return
-    path = Path(name)
-    if path.is_dir():
-        paths = sorted(path for path in path.rglob("*") if path.is_file() and _is_paper(path.name))
-        if not paths:
+    elif path.is_dir():
+        found = False
+        for inner, file in open_files(path, _is_paper, follow_links=follow_links):
+            found = True
+            yield str(inner), file if isinstance(file, ReflinkError) else _read(str(inner), file, limit)
+        if not found:
             yield name, NotAPaper(f"{name}: no .xml or .nxml file in this folder")
-        for path in paths:
-            try:
-                with path.open("rb") as file:
-                    yield str(path), _read(str(path), file, limit)
-            except OSError as error:
-                yield str(path), NotAPaper(f"{path}: cannot be read: {error.strerror}")
     elif name.lower().endswith(_ARCHIVES):
-        # As a stream, so that an archive larger than memory is read in one pass.
-        with tarfile.open(path, "r|*") as archive:
-            for member in archive:
-                if member.isfile() and _is_paper(member.name) and (opened := archive.extractfile(member)):
-                    yield f"{name}:{member.name}", _read(f"{name}:{member.name}", opened, limit)
+        with path.open("rb") as packed:
+            archive = Archive(name, packed)
+            for member, stored in archive.files(_is_paper, limit + 1):
+                if isinstance(stored, ReflinkError):
+                    yield member, stored
+                    continue
+                data = _decompressed(member, stored, limit)
+                if stored.startswith(_GZIP):
+                    archive.add(limit if isinstance(data, ReflinkError) else len(data))
+                yield member, data
     else:
         with path.open("rb") as file:
             yield name, _read(name, file, limit)
@@ -97,8 +112,14 @@ def _is_paper(name: str) -> bool:
 
 
 def _read(name: str, file: IO[bytes], limit: int) -> bytes | ReflinkError:
-    """All bytes, decompressed; one more than the limit is enough to know that it is exceeded."""
-    data = file.read(limit + 1)
+    """Return all bytes, decompressed. Reading one byte more than the limit shows that a file exceeds it."""
+    try:
+        return _decompressed(name, file.read(limit + 1), limit)
+    except OSError as error:
+        return NotAPaper(f"{name}: cannot be read: {error.strerror}")
+
+
+def _decompressed(name: str, data: bytes, limit: int) -> bytes | ReflinkError:
     if data.startswith(_GZIP):
         decompress = zlib.decompressobj(wbits=31)
         try:
@@ -113,7 +134,7 @@ def _read(name: str, file: IO[bytes], limit: int) -> bytes | ReflinkError:
 
 
 def probability(text: str) -> float:
-    """A number above 0 and at most 1. Raises ArgumentTypeError."""
+    """Parse a number above 0 and at most 1. Raises ArgumentTypeError."""
     try:
         value = float(text)
     except ValueError:

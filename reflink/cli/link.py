@@ -1,4 +1,4 @@
-"""``reflink link``: the references of papers linked to a catalog."""
+"""The command ``reflink link``: link the references of papers to a catalog."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
-
-from rich.markup import escape
 
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.inputs import add_files, probability, read_papers
@@ -19,57 +17,60 @@ from reflink.errors import BadRecord, ReflinkError
 
 if TYPE_CHECKING:
     from reflink.catalog import Catalog
-    from reflink.linker import Linker
-    from reflink.policy import Policy
+    from reflink.linking.linker import Linker
+    from reflink.linking.policy import Policy
 
 NAME: Final = "link"
 HELP: Final = """Link the references of papers to the works of a catalog.
 
 examples:
-  reflink link paper.xml --catalog catalog/               a table: what each reference cites, and how sure that is
+  reflink link paper.xml --catalog catalog/               a table: the cited work of each reference, and the probability
   reflink link articles/ --catalog catalog/ --json > links.jsonl
   reflink link paper.xml --catalog catalog/ --profile paper       the published method, without the verdict"""
 
-#: References linked at once: enough for full batches, few enough that results keep coming.
+#: References linked at once: enough for full batches of the encoder, few enough that results appear steadily.
 _BATCH: Final = 512
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Files, catalog, policy and model."""
+    """Add the arguments: files, catalog, policy, model and output format."""
     add_files(parser)
     add_catalog(parser)
     add_json(parser)
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """What decides a link: the catalog, the policy's profile and the encoder."""
+    """Add the options that affect the decision: catalog, policy and encoder."""
     parser.add_argument("--catalog", required=True, metavar="DIR", help="a folder made by reflink catalog build")
     parser.add_argument(
         "--profile",
         choices=("production", "paper"),
         default="production",
-        help="production refuses what is not in the catalog; paper is the published method (default: production)",
+        help="production: no link if the verdict's probability is low; paper: the published method (default: production)",
     )
     parser.add_argument(
         "--min-probability",
         type=probability,
         metavar="P",
-        help="link from this probability on, profile production (default: 0.5)",
+        help="min probability of a link, profile production (default: 0.5)",
     )
     parser.add_argument(
         "--link-precision",
         type=probability,
         metavar="SHARE",
-        help="or: from the probability on that makes this share of the links right, e.g. 0.997",
+        help="instead: the min probability at which this share of the links is right, e.g. 0.997",
     )
     add_model(parser)
 
 
 def open_linker(args: argparse.Namespace) -> Linker:
-    """The catalog with its encoder, policy modes as it was built. Raises SnapshotError and ModelNotFound."""
+    """Return a linker with the catalog, its encoder and the modes that it was built with.
+
+    Raises SnapshotError, ModelNotFound or BadRecord.
+    """
     from reflink.catalog import Catalog
-    from reflink.linker import Linker
-    from reflink.policy import Policy
+    from reflink.linking.linker import Linker
+    from reflink.linking.policy import Policy
 
     catalog = Catalog.open(args.catalog)
     encoder = None if catalog.vectors is None else load_encoder(args, catalog.manifest.precision)
@@ -84,7 +85,7 @@ def open_linker(args: argparse.Namespace) -> Linker:
 
 
 def _accept(args: argparse.Namespace, policy: Policy) -> float:
-    """The least probability of a link that was asked for. Raises BadRecord for what cannot be reached."""
+    """Return the minimum probability of a link. Raises BadRecord if no probability reaches ``--link-precision``."""
     from reflink.verdict.judge import shipped
 
     if args.link_precision is not None:
@@ -97,13 +98,13 @@ def _accept(args: argparse.Namespace, policy: Policy) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """A line or a row for each reference; 1 when a paper could not be read."""
+    """Print a JSON line or a table row for each reference. Returns 1 if a paper could not be read."""
     linker = open_linker(args)
     failed, found = False, Counter[str]()
 
     def papers() -> Iterator[Paper]:
         nonlocal failed
-        for _, paper in read_papers(args.files):
+        for _, paper in read_papers(args.files, follow_links=args.follow_links):
             if isinstance(paper, ReflinkError):
                 complain(paper)
                 failed = True
@@ -138,7 +139,7 @@ def _batches(papers: Iterable[Paper]) -> Iterator[list[Paper]]:
 
 def _show(paper: Paper, links: list[Link], catalog: Catalog) -> None:
     out = console()
-    out.print(f"[bold]{escape(paper.title or paper.id)}[/bold]", soft_wrap=True)
+    out.print(paper.title or paper.id, style="bold", soft_wrap=True)
     rows = table((("#", None), ("reference", 5), ("cites", 3), ("work", 4), ("by", None), ("sure", None)))
     for reference, link in zip(paper.references, links, strict=True):
         work = catalog.get(link.cited) if link.cited else None
@@ -148,6 +149,6 @@ def _show(paper: Paper, links: list[Link], catalog: Catalog) -> None:
         if link.status:
             what = f"[{link.status.upper()}] {what}"
         cells = (str(reference.position), describe(reference), cited, what, link.method or "", sure)
-        rows.add_row(*map(escape, cells), style=None if link.cited else "dim")
+        rows.add_row(*cells, style=None if link.cited else "dim")
     out.print(rows)
     out.print()

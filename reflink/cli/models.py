@@ -1,4 +1,4 @@
-"""The encoder a command works with: ``--model``, else REFLINK_MODEL, else the default."""
+"""The encoder of a command: ``--model``, else REFLINK_MODEL, else the default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRECISIONS: Final = ("auto", "fp32", "bf16", "fp16")
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """The options that choose an encoder."""
+    """Add the options that choose an encoder."""
     parser.add_argument(
         "--model",
         default=os.environ.get("REFLINK_MODEL") or None,
@@ -22,19 +22,22 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--separator",
         default=os.environ.get("REFLINK_SEPARATOR") or None,
-        help="what stands between the fields of its texts (default: REFLINK_SEPARATOR, else the model's own)",
+        help="separator of the fields in the encoder's texts (default: REFLINK_SEPARATOR, else the separator of the model)",
     )
-    parser.add_argument("--device", default="auto", help="where it runs: auto, cpu, cuda, cuda:1 … (default: auto)")
+    parser.add_argument("--device", default="auto", help="device of the encoder: auto, cpu, cuda, cuda:1 … (default: auto)")
     parser.add_argument(
         "--precision",
         choices=PRECISIONS,
         default="auto",
-        help="its arithmetic, for works and references (default: the catalog's; for a new one fp16 on a GPU, fp32 on a CPU)",
+        help="precision of the encoder (default: that of the catalog; for a new catalog fp16 on a GPU, fp32 on a CPU)",
     )
 
 
 def load_encoder(args: argparse.Namespace, precision: str | None = None) -> Encoder:
-    """Loads it; ``precision`` is that of the vectors it is to be compared with. Raises ModelNotFound."""
+    """Load the encoder. Raises ModelNotFound.
+
+    ``precision``: the precision of the vectors that its vectors will be compared with. ``--precision`` overrides it.
+    """
     from reflink.semantic import Encoder
 
     chosen = args.precision

@@ -1,11 +1,9 @@
-"""``reflink parse``: papers and their references as the parser sees them."""
+"""The command ``reflink parse``: show papers and their references as the parser reads them."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Final
-
-from rich.markup import escape
 
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.inputs import add_files, read_papers
@@ -22,15 +20,15 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Files and the form of the answer."""
+    """Add the arguments: files and output format."""
     add_files(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """A line or a table for each paper; 1 when one could not be read."""
+    """Print a JSON line or a table for each paper. Returns 1 if a paper could not be read."""
     code = OK
-    for name, paper in read_papers(args.files):
+    for name, paper in read_papers(args.files, follow_links=args.follow_links):
         if isinstance(paper, ReflinkError):
             complain(paper)
             code = SOME_FAILED
@@ -45,14 +43,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(paper: Paper) -> None:
     out = console()
-    out.print(f"[bold]{escape(paper.title or paper.id)}[/bold]", soft_wrap=True)
+    out.print(paper.title or paper.id, style="bold", soft_wrap=True)
     about = (paper.id, ", ".join(paper.authors), paper.venue, paper.year, f"{len(paper.references)} references")
-    out.print(escape("  ".join(str(part) for part in about if part)), soft_wrap=True)
+    out.print("  ".join(str(part) for part in about if part), soft_wrap=True)
     if paper.references:
         rows = table((("#", None), ("id", None), ("reference", 3), ("identifiers", 1)))
         for reference in paper.references:
             own = reference.id.removeprefix(f"{paper.id}#")
-            cells = (str(reference.position), own, describe(reference), identifiers(reference.ids))
-            rows.add_row(*map(escape, cells))
+            rows.add_row(str(reference.position), own, describe(reference), identifiers(reference.ids))
         out.print(rows)
     out.print()

@@ -1,8 +1,8 @@
-"""The paper's work repeated on other data: its tables and curve, each figure with the paper's own beside it.
+"""Repeats the paper's experiments on other data: its tables and curve, each figure beside the paper's own.
 
-The closed world: every query has its target among the candidates, an approach always takes its nearest, and what is not the
-target is an error, as is a reference that has none of a mode's fields. What was measured of an approach in a mode is
-remembered, so that a run that was interrupted goes on where it was.
+All are measured in the closed world, where every query has its target among the candidates. An approach always returns its
+nearest candidate. Any other answer than the target counts as an error. A reference without any field of the mode counts as an
+error, too. The results of each approach and mode are stored, so that an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from reflink.evaluation.nearest import ENTRY_MODE, Approach, Jaccard, Progress, 
 from reflink.evaluation.records import Listing, Query
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups
+from reflink.storage import durable
 from reflink.text import Mode
 
-#: Raise it when an approach, a text or a timing changes: what was remembered before is then measured again.
+#: Increase this when an approach, a text or a timing changes: stored results of other versions are not used.
 VERSION: Final = 1
 
-#: What is measured, in the order of the paper's Table 2.
+#: Approaches and their modes, in the order of the paper's Table 2.
 MODES: Final = {
     "TitleMatch": ("T",),
     "Jaccard": ("Raw", "T", "TV", "TY", "TL", "TVY", "TVL", "TVLY", ENTRY_MODE),
     "SBERT": ("Raw", "T", "TV", "TY", "TL", "TVL", "TVLY"),
 }
-#: The recommended framework: SBERT's answer from the threshold on, else that of the trigrams.
+#: The recommended framework: the answer of SBERT from the threshold on, else the answer of the trigrams.
 FIRST: Final = ("SBERT", "TVL")
 FALLBACK: Final = ("Jaccard", "Raw")
 #: Thresholds of the hybrid.
@@ -48,9 +49,10 @@ _DECIMALS: Final = 6
 
 @dataclass(frozen=True)
 class Measured:
-    """Answers of an approach to all queries: ``score`` NaN where there is none, ``right`` the chance that it is the target.
+    """Answers of an approach to all queries.
 
-    ``told``: whether the reference has a field of the mode. ``times``: as ``nearest.seconds`` tells them.
+    ``score``: NaN without an answer. ``right``: the probability that the answer is the target. ``told``: the reference has a
+    field of the mode. ``times``: the result of ``nearest.seconds``.
     """
 
     score: Floats
@@ -59,16 +61,15 @@ class Measured:
     times: dict[str, Any]
 
     def write(self, path: Path) -> None:
-        """All of it, or nothing."""
+        """Write the file atomically."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_suffix(f".{os.getpid()}.npz")
         times = np.frombuffer(orjson.dumps(self.times), np.uint8)
-        np.savez_compressed(half, score=self.score, right=self.right, told=self.told, times=times)
-        half.replace(path)
+        with durable.replacing(path, path.with_suffix(f".{os.getpid()}")) as file:
+            np.savez_compressed(file, score=self.score, right=self.right, told=self.told, times=times)
 
     @classmethod
     def read(cls, path: Path) -> Measured:
-        """What was written."""
+        """Return the content of a file that `write` wrote."""
         with np.load(path, allow_pickle=False) as kept:
             return cls(kept["score"], kept["right"], kept["told"], orjson.loads(kept["times"].tobytes()))
 
@@ -84,12 +85,12 @@ def tables(
     *,
     encoder: CachedEncoder | None = None,
 ) -> dict[str, Any]:
-    """``fields``, ``limits``, ``approaches``, ``curve`` and ``hybrid``, ready for JSON; fractions, seconds.
+    """Return ``fields``, ``limits``, ``approaches``, ``curve`` and ``hybrid`` as JSON data, in fractions and seconds.
 
-    ``modes``: those to measure, of all approaches that are measured in them; the curve needs TVL and the hybrid TVL and Raw,
-    else they are left out. ``catalog``: its indexes are used where they hold a mode of all works. ``cache``: the folder of
-    vectors, and under ``approaches`` of what was measured. ``encoder``: None is the default one. Raises ModelNotFound, and
-    ValueError for a mode that is not known.
+    ``modes``: modes to measure, for all approaches that have them. The curve needs TVL and the hybrid TVL and Raw; without
+    these modes they are left out. ``catalog``: its indexes are used where they hold all works in a mode. ``cache``: folder of
+    vectors and, under ``approaches``, of stored results. ``encoder``: None for the default encoder. Raises ModelNotFound, and
+    ValueError for an unknown mode.
     """
     known = sorted({"TA", *(mode for measured in MODES.values() for mode in measured)})
     if unknown := sorted(set(modes) - set(known)):
@@ -102,16 +103,16 @@ def tables(
             "approach": "SBERT", "mode": "TA", "error": None, "why": _NO_ABSTRACTS,
             "published": published.error("SBERT", "TA"), "published_seconds": published.seconds("SBERT", "TA"),
         })  # fmt: skip
-    told: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "fields": availability.fields(works, references), "limits": availability.limits(works), "approaches": rows,
     }  # fmt: skip
     if not (first := measured.get(FIRST)) or not queries:
-        return told
-    told["curve"] = curves.curve(first.score, first.right, published.THRESHOLD)
+        return figures
+    figures["curve"] = curves.curve(first.score, first.right, published.THRESHOLD)
     if fallback := measured.get(FALLBACK):
         rows.append(_row(queries, "hybrid", f"{FIRST[1]}, {FALLBACK[1]}", _both(first, fallback)))
-        told["hybrid"] = curves.hybrid((first.score, first.right), fallback.right, THRESHOLDS)
-    return told
+        figures["hybrid"] = curves.hybrid((first.score, first.right), fallback.right, THRESHOLDS)
+    return figures
 
 
 def _all_measured(
@@ -124,7 +125,7 @@ def _all_measured(
     progress: Progress,
     encoder: CachedEncoder | None,
 ) -> Iterator[tuple[tuple[str, str], Measured]]:
-    """Each approach in each mode: as remembered, or measured now; one index in memory at a time."""
+    """Yield each approach in each mode, from the stored results or measured now. Keeps one index in memory at a time."""
     checksum = _checksum(listings, queries)
     works = [listing.work for listing in listings]
     for name, of_approach in MODES.items():
@@ -136,7 +137,7 @@ def _all_measured(
             key = hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
             path = cache / "approaches" / f"{name}-{mode}-{key}.npz"
             if not path.exists():
-                # Not named here, where it would still be when the next one is made.
+                # No variable for the approach: it would keep the index in memory while the next one is built.
                 what = f"{name} {mode}"
                 _measure(_made(name, mode, works, catalog, encoder, progress), queries, groups, progress, what).write(path)
             yield (name, mode), Measured.read(path)
@@ -151,14 +152,14 @@ def _default_encoder(cache: Path) -> CachedEncoder:
 def _made(
     name: str, mode: str, works: Sequence[Work], catalog: Catalog | None, encoder: CachedEncoder | None, progress: Progress
 ) -> Approach:
-    """The approach, its candidates prepared."""
+    """Return the approach with its candidates prepared."""
     if name == "TitleMatch":
         return TitleMatch(works, progress)
     whole = len({work.id for work in works})
     if name == "Jaccard":
         trigrams = catalog.trigrams if catalog is not None and catalog.lexical_mode == mode else None
         return Jaccard(works, mode, progress, trigrams if trigrams is not None and len(trigrams) == whole else None)
-    assert encoder is not None  # the only approach that needs one
+    assert encoder is not None  # only this approach needs an encoder
     vectors = None
     if catalog is not None and (catalog.mode, catalog.separator) == (mode, encoder.separator):
         of = catalog.manifest
@@ -183,7 +184,7 @@ def _measure(approach: Approach, queries: Sequence[Query], groups: Groups, progr
 
 
 def _both(first: Measured, fallback: Measured) -> Measured:
-    """The hybrid at the paper's threshold. Its time: SBERT's, and the trigrams' for the share that gets there."""
+    """Return the hybrid at the paper's threshold. Its time is SBERT's plus the trigrams' for the share that falls back."""
     kept = first.score >= published.THRESHOLD
     later = 1 - float(kept.mean())
     times: dict[str, Any] = {
@@ -199,7 +200,7 @@ def _both(first: Measured, fallback: Measured) -> Measured:
 
 
 def _row(queries: Sequence[Query], approach: str, mode: str, measured: Measured) -> dict[str, Any]:
-    """One line of Table 2, and the paper's."""
+    """Return one line of Table 2 with the paper's figures."""
     wrong, told = 1 - measured.right, measured.told
     papers = [query.reference.citing for query in queries]
     times = {
@@ -219,7 +220,7 @@ def _mean(values: Floats) -> float:
 
 
 def _checksum(listings: Sequence[Listing], queries: Sequence[Query]) -> str:
-    """Of everything that the figures depend on."""
+    """Return the SHA-256 of all records that the figures depend on, in hexadecimal."""
     sha = hashlib.sha256()
     for listing in listings:
         sha.update(repr((listing.work.id, listing.group, _fields(listing.work))).encode())

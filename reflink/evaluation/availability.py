@@ -1,4 +1,4 @@
-"""Which fields works and references have, and how long they are: the paper's Tables 1 and 4 on other data."""
+"""Availability and length of the fields of works and references: the paper's Tables 1 and 4 on other data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from reflink.entities import Reference, Work
 from reflink.evaluation import published
 from reflink.text import Described
 
-#: Share of the fields that a limit leaves whole.
+#: Share of the fields that a limit does not truncate.
 WHOLE: Final = 0.95
 
 
 def values(record: Described) -> dict[str, str]:
-    """Each field as the texts are made of it, before it is truncated or normalised; "" where it is missing."""
+    """Return each field as used in the texts, before truncation and normalisation; "" if it is missing."""
     return {
         "T": (record.title or "").strip(),
         "V": (record.venue or "").strip(),
@@ -26,28 +26,31 @@ def values(record: Described) -> dict[str, str]:
 
 
 def fields(works: Sequence[Work], references: Sequence[Reference]) -> dict[str, Any]:
-    """Share of each side that has a field, the paper's beside it: ``{"candidates": {"T": {"share", "published"}, …}, …}``."""
+    """Return the share of candidates and of references with each field, and the paper's share.
+
+    ``{"candidates": {"T": {"share", "published"}, …}, "references": …, "works", "queries"}``.
+    """
     sides: tuple[tuple[str, Sequence[Described], Mapping[str, float]], ...] = (
         ("candidates", works, published.CANDIDATE_FIELDS),
         ("references", references, published.REFERENCE_FIELDS),
     )
-    told: dict[str, Any] = {}
+    shares: dict[str, Any] = {}
     for side, records, of_paper in sides:
         counts = dict.fromkeys(of_paper, 0)
         for record in records:
             for letter, value in values(record).items():
                 counts[letter] += bool(value)
-        told[side] = {
+        shares[side] = {
             letter: {"share": round(count / len(records), 6) if records else 0.0, "published": of_paper[letter]}
             for letter, count in counts.items()
         }
-    return {**told, "works": len(works), "queries": len(references)}
+    return {**shares, "works": len(works), "queries": len(references)}
 
 
 def limits(works: Iterable[Work]) -> dict[str, Any]:
-    """The 95th percentile of the characters of each field, of the works that have it; None where none has.
+    """Return the 95th percentile of each field's length in characters, over the works that have it; None if no work has it.
 
-    It is the least length that at least 95% do not exceed.
+    The percentile is the smallest length that at least 95% do not exceed.
     """
     lengths: dict[str, list[int]] = {letter: [] for letter in published.LIMITS}
     for work in works:

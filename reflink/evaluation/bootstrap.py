@@ -1,8 +1,8 @@
 """95% intervals by the bootstrap over citing papers.
 
-References of one paper are alike: one editor's style, one parser's faults, one false identifier copied twice. So whole papers
-are drawn with replacement, as many as there are, RESAMPLES times, and an interval goes from the 2.5th to the 97.5th percentile
-of the figure. The seed is fixed: the same outcomes give the same intervals.
+References of one paper are not independent: they share an editor's style, a parser's faults, a false identifier copied twice. A
+resample therefore draws whole papers with replacement, as many as there are. An interval spans the 2.5th to the 97.5th
+percentile of the figure over RESAMPLES resamples. The seed is fixed: the same outcomes give the same intervals.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES: Final = 2000
 SEED: Final = 1
-#: Resamples held in memory at once.
+#: Number of resamples in memory at once.
 _CHUNK: Final = 100
 _DECIMALS: Final = 6
 
-#: A share as two numbers for each outcome: what it adds to the numerator and to the denominator.
+#: A share as two numbers for each outcome: its contributions to the numerator and to the denominator.
 Parts = tuple[ArrayLike, ArrayLike]
 
 
 def wilson(hits: float, n: float) -> list[float]:
-    """Wilson's 95% interval of the share ``hits / n``; [0, 1] without observations."""
+    """Return Wilson's 95% interval of the share ``hits / n``; [0, 1] without observations."""
     if n == 0:
         return [0.0, 1.0]
     z, share = 1.959964, hits / n
@@ -35,10 +35,10 @@ def wilson(hits: float, n: float) -> list[float]:
 
 
 def intervals(papers: Sequence[str], shares: Mapping[str, Parts]) -> dict[str, list[float]]:
-    """[low, high] of each share by name; ``papers``: the citing paper of each outcome.
+    """Return [low, high] of each share by name. ``papers``: the citing paper of each outcome.
 
-    Resamples without a denominator are left out. Where all agree, as when nothing at all went wrong or all is of one paper,
-    they say nothing of the spread: the interval is then Wilson's over references. [0, 1] without observations.
+    Resamples with denominator 0 are left out. If all resamples agree, because there are no errors or only one paper, they do
+    not show the spread: the interval is then Wilson's over references. [0, 1] without observations.
     """
     known, rows = np.unique(np.asarray(papers, dtype=object).astype(str), return_inverse=True)
     sums = np.zeros((len(known), 2 * len(shares)))
@@ -58,7 +58,7 @@ def intervals(papers: Sequence[str], shares: Mapping[str, Parts]) -> dict[str, l
 
 
 def draws(papers: int) -> NDArray[np.int64]:
-    """How often each paper is in each resample: int [RESAMPLES, papers]. Equal for equal ``papers``."""
+    """Return how often each paper is in each resample: int [RESAMPLES, papers]. Equal for equal ``papers``."""
     return np.concatenate(list(_draws(papers)))
 
 
@@ -70,7 +70,7 @@ def _draws(papers: int) -> Any:
 
 
 def _totals(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The columns' sums in each resample of the rows: [RESAMPLES, columns]."""
+    """Return the columns' sums in each resample of the rows: [RESAMPLES, columns]."""
     if not len(sums):
         return np.zeros((RESAMPLES, sums.shape[1]))
     return np.concatenate([drawn @ sums for drawn in _draws(len(sums))])

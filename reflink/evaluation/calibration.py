@@ -1,11 +1,12 @@
-"""Does a probability of 90% mean nine right of ten? And what would another threshold give? From outcomes alone.
+"""Calibration of the verdict's probabilities, and figures at other thresholds, from outcomes alone.
 
-What is judged is the best candidate of each query, linked or not: its probability, and whether it is the target. A query that
-nothing was proposed for has none and is left out here; an absent query's best candidate is always wrong.
+Both use the best candidate of each query, linked or not: its probability, and whether it is the target. A query without
+candidates is left out; the best candidate of an absent query is always wrong.
 
-THE figure, ``ece``, is the expected calibration error over 20 bins of equal mass: the mean of |mean probability - share right|,
-weighted by how many are in the bin. Bins of equal width (``ece_equal_width``, the usual one) say little here: nearly all
-probabilities are in the first or the last. Equal probabilities share a bin, so there may be fewer bins than 20.
+The main figure, ``ece``, is the expected calibration error over 20 bins of equal mass: the mean of |mean probability - share
+right|, weighted by the number of queries in the bin. Bins of equal width (``ece_equal_width``, the usual choice) show little
+here, because nearly all probabilities are in the first or the last bin. Equal probabilities share a bin, so there may be fewer
+than 20 bins.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ACCEPTS: Final = (
     0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96,
     0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.997, 0.998, 0.999,
 )  # fmt: skip
-#: Bins of the distribution of probabilities, as log-odds: what matters happens near 0 and near 1.
+#: Bins of the distribution of probabilities, as log-odds: these resolve the probabilities near 0 and near 1.
 _LOG_ODDS: Final = np.arange(-7.0, 7.5, 0.5)
 _DECIMALS: Final = 6
 
@@ -38,7 +39,7 @@ def _share(hits: float, n: float) -> float:
 
 
 def _judged(outcomes: Sequence[Outcome]) -> tuple[Floats, Flags, Flags]:
-    """Probability of the best candidate, whether it is right, whether the target is present; of those that have one."""
+    """Return each best candidate's probability, whether it is right, and whether its query's target is present."""
     kept = [outcome for outcome in outcomes if outcome.link.probability is not None]
     return (
         np.array([outcome.link.probability for outcome in kept], dtype=float),
@@ -48,9 +49,9 @@ def _judged(outcomes: Sequence[Outcome]) -> tuple[Floats, Flags, Flags]:
 
 
 def reliability(p: Floats, right: Flags, edges: Floats) -> list[dict[str, Any]]:
-    """A row for each bin with anything in it: its bounds, how many, mean probability, share right with Wilson's interval.
+    """Return a row for each non-empty bin: bounds, number of queries, mean probability, share right with Wilson's interval.
 
-    A bin is what is above its lower edge, up to its upper one; the lowest edge is in the first bin.
+    A bin excludes its lower edge and includes its upper edge; the first bin also includes the lowest edge.
     """
     bins = np.searchsorted(edges[1:-1], p)
     rows = []
@@ -66,17 +67,18 @@ def reliability(p: Floats, right: Flags, edges: Floats) -> list[dict[str, Any]]:
 
 
 def error_of(rows: Sequence[dict[str, Any]]) -> float:
-    """The expected calibration error of a reliability table."""
+    """Return the expected calibration error of a reliability table."""
     return _share(
         sum(row["queries"] * abs(row["probability"] - row["right"]) for row in rows), sum(row["queries"] for row in rows)
     )
 
 
 def calibration(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """``ece`` over ``bins`` of equal mass, ``ece_equal_width``, ``brier`` (mean squared error), ``queries`` with a candidate.
+    """Return ``ece`` over ``bins`` of equal mass, ``ece_equal_width``, ``brier`` (mean squared error) and ``queries``.
 
-    ``scores``: how many best candidates are ``right``, ``wrong`` though the target is there, and of ``absent`` queries, between
-    one of ``edges`` (probabilities, evenly spaced in log-odds) and the next; the ends take what lies beyond.
+    ``queries``: number of queries with a candidate. ``scores``: numbers of best candidates that are ``right``, ``wrong``
+    although the target is present, and of ``absent`` queries, between consecutive ``edges`` (probabilities, evenly spaced in
+    log-odds); the first and the last bin include the probabilities beyond. Returns {} without probabilities.
     """
     p, right, present = _judged(outcomes)
     if not len(p):
@@ -95,9 +97,9 @@ def calibration(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def thresholds(outcomes: Sequence[Outcome], accepts: Sequence[float] = ACCEPTS) -> list[dict[str, float]]:
-    """Precision, recall, F1 and false links had the verdict linked from each of ``accepts`` on. Empty without probabilities.
+    """Return precision, recall, F1 and false links for each of ``accepts`` as the verdict's threshold.
 
-    A link that the first stage was sure of stands as it is: the second stage is not asked again.
+    Empty without probabilities. The stages do not run again: a link that the first stage accepted stays as it is.
     """
     p, right, present = _judged(outcomes)
     if not len(p):
@@ -108,9 +110,9 @@ def thresholds(outcomes: Sequence[Outcome], accepts: Sequence[float] = ACCEPTS) 
 def sweep(
     values: Floats, right: Flags, present: Flags, targets: int, queries: int, least: Sequence[float], name: str = "accept"
 ) -> list[dict[str, float]]:
-    """What "link the best from this value on" gives at each of ``least``, of ``queries`` with so many ``targets``.
+    """Return precision, recall, F1 and false links if best candidates are linked from each value in ``least`` on.
 
-    ``name``: what the value is called in each row.
+    ``queries``, ``targets``: number of queries, and of queries with a target. ``name``: key of the value in each row.
     """
     rows = []
     for accept in least:

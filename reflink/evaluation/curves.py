@@ -1,7 +1,7 @@
 """Precision and recall over the thresholds of a score, and the error of a hybrid of two approaches by its threshold.
 
-The closed world, where every query has its target among the candidates: an approach always names its best candidate, and a
-threshold decides whether that becomes a link.
+Both are measured in the closed world, where every query has its target among the candidates. An approach always returns its
+best candidate, and the threshold decides whether it is linked.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _DECIMALS: Final = 6
 
 
 def precision_recall(score: Floats, right: Floats, relevant: float) -> tuple[Floats, Floats, Floats]:
-    """Thresholds descending, precision and recall at each: of the answers whose score is at least so high.
+    """Return descending thresholds, and precision and recall of the answers whose score is at least the threshold.
 
-    ``score`` [n], NaN for a query without an answer; ``right`` [n], 1 where the answer is the target. Precision = right
-    links / links, recall = right links / ``relevant``. One point for each distinct score.
+    ``score`` [n], NaN for a query without an answer; ``right`` [n], 1 if the answer is the target. Precision = right links /
+    links, recall = right links / ``relevant``. One point for each distinct score.
     """
     answered = ~np.isnan(score)
     order = np.argsort(-score[answered], kind="stable")
@@ -31,12 +31,12 @@ def precision_recall(score: Floats, right: Floats, relevant: float) -> tuple[Flo
 
 
 def nearest(precision: Floats, recall: Floats) -> int:
-    """Which point, of one or more, is nearest (1, 1); of several, the one with the highest threshold."""
+    """Return the index of the point nearest (1, 1), of at least one; of several, the point with the highest threshold."""
     return int(np.argmin((1 - precision) ** 2 + (1 - recall) ** 2))
 
 
 def thinned(precision: Floats, recall: Floats, most: int, keep: Sequence[int] = ()) -> list[int]:
-    """At most ``most`` points, ``keep`` among them, ascending: evenly along the curve, so that it still looks the same."""
+    """Return ascending indices of at most ``most`` points, including ``keep``, evenly spaced along the curve."""
     count = len(precision)
     if count <= max(most, 2):
         return list(range(count))
@@ -46,13 +46,13 @@ def thinned(precision: Floats, recall: Floats, most: int, keep: Sequence[int] = 
 
 
 def curve(score: Floats, right: Floats, threshold: float, most: int = 200) -> dict[str, Any]:
-    """The curve of an approach's answers to all queries, as JSON holds it: fractions.
+    """Return the curve of an approach's answers to all queries as JSON data, in fractions.
 
-    Each query has its target in the catalog, so what is relevant may be counted in two ways. As the paper must have drawn it,
-    for it speaks of (1, 1) as the optimum: the queries whose answer is right, which ``recall`` is a share of. By the
-    protocol: all queries, which ``recall_of_all`` is a share of; it ends at 1 - error.
-    ``nearest`` and ``nearest_of_all``: the points nearest (1, 1) in either way; None without a right answer.
-    ``published``: where ``threshold``, the paper's, lies; None when no score is as high. ``points``: at most ``most``.
+    Each query has its target in the catalog, so the relevant queries can be counted in two ways. ``recall`` is a share of the
+    queries whose answer is right; the paper must have used it, because it calls (1, 1) the optimum. ``recall_of_all`` is a
+    share of all queries, as in the protocol; it ends at 1 - error.
+    ``nearest`` and ``nearest_of_all``: the points nearest (1, 1) for either count; None without a right answer.
+    ``published``: the point at ``threshold``, the paper's; None if no score is as high. ``points``: at most ``most``.
     """
     relevant = float(right.sum())
     thresholds, precision, recall = precision_recall(score, right, relevant)
@@ -76,17 +76,17 @@ def curve(score: Floats, right: Floats, threshold: float, most: int = 200) -> di
 
 
 def hybrid(first: tuple[Floats, Floats], fallback: Floats, thresholds: Sequence[float]) -> list[dict[str, float]]:
-    """Error by threshold when answers below it are another approach's, and the share of the queries that get those.
+    """Return, by threshold, the error if another approach answers the queries below it, and the share of these queries.
 
-    ``first``: score and right of the first approach's answers; ``fallback``: right of the other's.
+    ``first``: score and right of the first approach's answers; ``fallback``: right of the other approach's answers.
     """
     score, right = first
-    told = []
+    steps = []
     for threshold in thresholds:
-        kept = score >= threshold  # an answer that is not there is NaN, and not kept
-        told.append({
+        kept = score >= threshold  # False for NaN, a missing answer
+        steps.append({
             "threshold": threshold,
             "error": round(1 - float(np.where(kept, right, fallback).mean()), _DECIMALS),
             "fallback": round(1 - float(kept.mean()), _DECIMALS),
         })  # fmt: skip
-    return told
+    return steps

@@ -1,6 +1,6 @@
-"""Figures of a run: error in the closed world; precision, recall and false links in the open one, with 95% intervals.
+"""Figures of a run: error in the closed world; precision, recall and false links in the open world, with 95% intervals.
 
-Every figure is a share in [0, 1]. Intervals are by the bootstrap over citing papers (`reflink.evaluation.bootstrap`).
+Every figure is a share in [0, 1]. Intervals come from the bootstrap over citing papers (`reflink.evaluation.bootstrap`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Outcome", "closed_figures", "figures", "interval", "open_figures"]
 
 
 def _shares(outcomes: Sequence[Outcome], **parts: tuple[Any, Any]) -> dict[str, Any]:
-    """Each share by name, and its interval as ``name_interval``."""
+    """Return each share by name, and its interval as ``name_interval``."""
     papers = [outcome.link.citing for outcome in outcomes]
     sums = {
         name: (float(np.broadcast_to(hits, len(papers)).sum()), float(np.broadcast_to(counted, len(papers)).sum()))
@@ -35,13 +35,15 @@ def _shares(outcomes: Sequence[Outcome], **parts: tuple[Any, Any]) -> dict[str, 
 
 
 def closed_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """``error``: share of the queries not linked to their target."""
+    """Return ``error``, the share of the queries not linked to their target, with counts and causes."""
     wrong = np.array([not outcome.right for outcome in outcomes], dtype=float)
     return {**_shares(outcomes, error=(wrong, 1)), "queries": len(outcomes), **_counts(outcomes)}
 
 
 def open_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """``precision``: right / links; ``recall``: right / queries with a target; ``false_link``: linked / queries without."""
+    """Return ``precision`` (right / links), ``recall`` (right / queries with a target), ``f1``, and ``false_link`` (links of
+    queries without a target / these queries), with counts and causes.
+    """
     linked = np.array([outcome.link.cited is not None for outcome in outcomes], dtype=float)
     right = np.array([outcome.right for outcome in outcomes], dtype=float)
     present = np.array([outcome.present for outcome in outcomes], dtype=float)
@@ -57,9 +59,9 @@ def open_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def figures(outcomes: Sequence[Outcome], *, closed: bool) -> dict[str, Any]:
-    """The figures of all queries, and apart for each kind of query there is; of an open world also how calibrated it is.
+    """Return the figures of all queries and of each kind of query; for an open world also the calibration and thresholds.
 
-    ``without_suspects``: the same without the queries whose target is probably false in the data, where there are such.
+    ``without_suspects``: the same without the queries whose target is probably false in the data, if there are any.
     """
     of = closed_figures if closed else open_figures
     kinds = sorted({outcome.kind for outcome in outcomes})

@@ -1,7 +1,7 @@
-"""The paper's approaches over one catalog: each names the nearest work of a reference, whatever the score.
+"""The paper's approaches over one catalog: each returns the nearest work of a reference, whatever the score.
 
-An approach holds the candidates of one mode, prepared once. Beside the paper's modes there is LTYV, of the lexical approach
-only: the fields in the order of a reference entry, on both sides.
+An approach holds the candidates of one mode, prepared once. The lexical approach also has the mode LTYV, which is not in the
+paper: the fields in the order of a reference entry, for works and references.
 """
 
 from __future__ import annotations
@@ -21,51 +21,51 @@ from reflink.semantic import VectorIndex
 from reflink.text import Mode, reference_text, work_text
 
 ENTRY_MODE: Final = "LTYV"
-#: References asked together, as the linker asks them.
+#: References in one batch, as in the linker.
 BATCH: Final = 256
-#: How many are timed one at a time, and how many batches.
+#: Number of references timed one at a time, and number of batches timed.
 ALONE: Final = 100
 BATCHES: Final = 3
-#: Threads of a search, so that times of modes compare; an encoder uses the cores it finds.
+#: Threads of a search, so that the times of modes are comparable; an encoder uses all cores that it finds.
 THREADS: Final = 1
 _CHUNK: Final = 8192
 
 T = TypeVar("T")
 
-#: The works that an approach links a reference to, one of them drawn at random, and their score; none without an answer.
+#: The works of an answer, of which one is to be chosen at random, and their score; no works without an answer.
 Answer = tuple[Sequence[str], float]
 NONE: Final[Answer] = ((), float("nan"))
 
 
 class Progress(Protocol):
-    """Shows how far a loop is; ``reflink.evaluation.run.tracked`` on a terminal."""
+    """Interface that shows the progress of a loop; ``reflink.evaluation.run.tracked`` does so on a terminal."""
 
     def __call__(self, items: Sequence[T], what: str, /) -> Iterable[T]:
-        """The items, one by one."""
+        """Return the items, one by one."""
         ...
 
 
 class Approach(Protocol):
-    """What links references over the candidates it was made with."""
+    """Interface of an approach that links references to the candidates that it was built with."""
 
     def text(self, reference: Reference) -> str:
-        """What it reads of a reference; "" when that has none of the mode's fields, and so no answer."""
+        """Return the text of a reference in the mode; "" if it has none of the mode's fields, and therefore no answer."""
         ...
 
     def answer(self, references: Sequence[Reference], *, afresh: bool = False) -> list[Answer]:
-        """One for each, in order. ``afresh``: nothing remembered is used, as with references never seen."""
+        """Return one answer for each reference, in order. ``afresh``: use no cache, as for references never seen."""
         ...
 
 
 def _lexical_sides(mode: str) -> tuple[Callable[[Work], str], Callable[[Reference], str]]:
-    if mode == ENTRY_MODE:  # what mode Raw makes of a work
+    if mode == ENTRY_MODE:  # mode Raw of a work has the fields in this order
         return lambda work: work_text(work, "Raw", lexical=True), lambda one: work_text(one, "Raw", lexical=True)
     known = cast(Mode, mode)
     return lambda work: work_text(work, known, lexical=True), lambda one: reference_text(one, known, lexical=True)
 
 
 class TitleMatch:
-    """Works of the same preprocessed title; of several, one at random."""
+    """Answers with a work of the same preprocessed title; with one at random if there are several."""
 
     def __init__(self, works: Sequence[Work], progress: Progress) -> None:
         self._titles: dict[str, list[str]] = defaultdict(list)
@@ -76,13 +76,13 @@ class TitleMatch:
                     self._titles[title].append(work.id)
 
     def answer(self, references: Sequence[Reference], *, afresh: bool = False) -> list[Answer]:
-        """All that bear the title."""
+        """Return all works with the reference's title, for each reference."""
         found = (self._titles.get(self.text(reference)) for reference in references)
         return [(ids, 1.0) if ids else NONE for ids in found]
 
 
 class Jaccard:
-    """The work with the highest s = 2JC/(J+C) of trigrams; of several, that of the smallest id."""
+    """Answers with the work of the highest s = 2JC/(J+C) of trigrams; of several, the work with the smallest id."""
 
     def __init__(self, works: Sequence[Work], mode: str, progress: Progress, held: LexicalIndex | None = None) -> None:
         of_work, self.text = _lexical_sides(mode)
@@ -95,12 +95,12 @@ class Jaccard:
         self._index = held
 
     def answer(self, references: Sequence[Reference], *, afresh: bool = False) -> list[Answer]:
-        """The best of each."""
+        """Return the best work for each reference."""
         return _best(self._index.search(list(map(self.text, references)), 1))
 
 
 class Sbert:
-    """The work with the highest cosine; of several, that of the smallest id."""
+    """Answers with the work of the highest cosine; of several, the work with the smallest id."""
 
     def __init__(
         self, works: Sequence[Work], mode: Mode, encoder: CachedEncoder, progress: Progress, held: VectorIndex | None = None
@@ -115,19 +115,19 @@ class Sbert:
         self._index = held
 
     def text(self, reference: Reference) -> str:
-        """Without the separators, which stand between missing fields too."""
+        """Return the text of a reference; "" if it has no field: separators between missing fields do not count."""
         if not reference_text(reference, self._mode, lexical=False, separator=" "):
             return ""
         return reference_text(reference, self._mode, lexical=False, separator=self._encoder.separator)
 
     def answer(self, references: Sequence[Reference], *, afresh: bool = False) -> list[Answer]:
-        """The best of each that has a text."""
+        """Return the best work for each reference that has a text, else no answer."""
         texts = list(map(self.text, references))
-        told = [text for text in texts if text]
-        if not told:
+        filled = [text for text in texts if text]
+        if not filled:
             return [NONE] * len(texts)
         encoder: Encodes = self._encoder.encoder if afresh else self._encoder
-        found = iter(_best(self._index.search(encoder.encode(told), 1)))
+        found = iter(_best(self._index.search(encoder.encode(filled), 1)))
         return [next(found) if text else NONE for text in texts]
 
 
@@ -136,17 +136,17 @@ def _best(hits: Iterable[list[tuple[str, float]]]) -> list[Answer]:
 
 
 def seconds(approach: Approach, references: Sequence[Reference], progress: Progress, what: str) -> dict[str, Any]:
-    """Median seconds a reference, from its fields to its answer: one at a time, and in batches.
+    """Return the median seconds per reference, from its fields to its answer: one at a time, and in batches.
 
-    Of up to ALONE references, and up to BATCHES times BATCH of them, evenly out of those that have a text. None where there
-    are none. ``load``: processes that wanted a core at the end, on average of a minute; above the number of cores the times
-    are too long.
+    Measures up to ALONE references one at a time and up to BATCHES times BATCH in batches, evenly chosen among the references
+    with a text; None if there are none. ``load``: load average of the last minute at the end; above the number of cores, the
+    times are too long.
     """
-    told = [reference for reference in references if approach.text(reference)]
-    alone, together = _evenly(told, ALONE), _evenly(told, BATCH * BATCHES)
+    filled = [reference for reference in references if approach.text(reference)]
+    alone, together = _evenly(filled, ALONE), _evenly(filled, BATCH * BATCHES)
     batches = [together[start : start + BATCH] for start in range(0, len(together), BATCH)]
-    if told:
-        approach.answer(alone[:2], afresh=True)  # compiled, and in memory
+    if filled:
+        approach.answer(alone[:2], afresh=True)  # compile the kernels and load the index into memory
     lone = [_timed(approach, [reference]) for reference in progress(alone, f"{what}: timed one at a time")]
     joint = [_timed(approach, batch) for batch in progress(batches, f"{what}: timed in batches")]
     load = round(os.getloadavg()[0], 2)
@@ -163,7 +163,7 @@ def _evenly(items: Sequence[T], most: int) -> list[T]:
 
 
 def _timed(approach: Approach, references: Sequence[Reference]) -> float:
-    """Seconds a reference."""
+    """Return the seconds per reference."""
     start = time.perf_counter()
     approach.answer(references, afresh=True)
     return (time.perf_counter() - start) / len(references)

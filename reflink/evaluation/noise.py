@@ -1,16 +1,16 @@
 """Queries whose truth is probably wrong in the data: ``python -m reflink.evaluation.noise --catalog WORKS --references REFS``.
 
-The truth of a query is an identifier that its publisher wrote, and so are most records of the works. Some identifiers are of
-another work, and some records tell of another work because a paper that cites it gave it a wrong identifier. No linker can be
-right there. Two ways to suspect a query:
+The truth of a query is an identifier that its publisher wrote. Publishers also wrote most records of the works. Some
+identifiers belong to another work, and some records describe another work because a citing paper gave it a wrong identifier. No
+linker can be right there. A query is suspected in two ways:
 
-- a rule, which does not look at what reflink links: the reference and every record of its truth are about different works
-  (``apart``). It is meant to miss rather than to accuse: titles that share most of their words, untitled references and
-  pairs that agree in a place are never suspected.
-- a list of those that only reading can decide (``suspects.json``: rid and why). It was kept from reading what a run got
-  wrong, so what is told without the suspects is a little too good.
+- A rule, independent of reflink's links: the reference and every record of its truth describe different works (``apart``). The
+  rule prefers misses to false suspicions: it never suspects titles that share most of their words, references with tagged
+  names but no title, or pairs that agree in volume or first page.
+- A list of queries that only a reader can decide (``suspects.json``: rid and reason). It comes from reading the errors of a
+  run, so figures without the suspects are slightly too good.
 
-Figures are told with and without the suspects (docs/accuracy.md); the main figure is always that with them.
+Figures are reported with and without the suspects (docs/accuracy.md); the main figure always includes them.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ import orjson
 from reflink.entities import Reference, Work
 from reflink.evaluation.records import Listing, Query, read_queries, read_works
 from reflink.evaluation.worlds import Groups
+from reflink.terminal import guard
 
-#: Share of the words of the shorter title that the other has, below which two titles are of different works; and that from
-#: which they may be of the same, whatever else differs.
+#: Share of the shorter title's words that the other has: below LIKE, the titles belong to different works; from ALIKE on, they
+#: may belong to the same work, whatever else differs.
 LIKE: Final = 0.5
 ALIKE: Final = 0.7
-#: Letters of a word that are compared, so that endings and spellings ("-ise") count little; shorter words are not.
+#: Number of first letters of a word that are compared, so that endings and spellings ("-ise") count little, and minimum letters
+#: of a word that is compared.
 _STEM: Final = 5
 _SHORTEST: Final = 4
-#: Words that a title needs for its words to say anything.
+#: Minimum number of words of a title that is compared.
 _LEAST: Final = 3
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -45,7 +47,7 @@ _NUMBER: Final = re.compile(r"\d+")
 
 
 def _words(text: str | None) -> list[str]:
-    """Lower case words without accents."""
+    """Return the text's lower-case words without accents."""
     plain = unicodedata.normalize("NFKD", (text or "").lower())
     return _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
 
@@ -60,12 +62,15 @@ def _number(value: str | None) -> str | None:
 
 
 def _names(names: Iterable[str]) -> frozenset[str]:
-    """The words of all names, initials left out."""
+    """Return the words of all names without initials."""
     return frozenset(word for name in names for word in _words(name) if len(word) > 1)
 
 
 def _title_share(reference: Reference, work: Work) -> float | None:
-    """Share of the shorter title's words that the other has, or the text of a reference; None where a title is too short."""
+    """Return the share of the shorter title's words that the other has; None if a title is too short.
+
+    For a reference without title, return the share of the work's title that is in the reference's text.
+    """
     there = _stems(work.title)
     here = _stems(reference.title) or _stems(reference.chapter_title)
     if len(there) < _LEAST or (here and len(here) < _LEAST):
@@ -76,15 +81,18 @@ def _title_share(reference: Reference, work: Work) -> float | None:
 
 
 def _are_strangers(reference: Reference, work: Work) -> bool | None:
-    """Whether no author is common to both, looked for in the text where none is tagged; None where a side is silent."""
+    """Return whether the two have no author in common; None if one has no authors.
+
+    Searches the reference's text if it has no tagged names.
+    """
     there, here = _names(work.authors), _names(reference.last_names) or _names([reference.raw_query])
     return there.isdisjoint(here) if there and here else None
 
 
 def _are_elsewhere(reference: Reference, work: Work) -> bool | None:
-    """Whether volume and first page both differ; False when one agrees, None where they say nothing.
+    """Return whether volume and first page both differ; False if one agrees, None if they give no evidence.
 
-    Page 1 says nothing: a publisher that looks up identifiers by volume and page finds any article of the volume there.
+    Page 1 gives no evidence: a publisher that looks up identifiers by volume and page finds any article of the volume there.
     """
     volumes, pages = (_number(reference.volume), _number(work.volume)), (_number(reference.first_page), _number(work.fpage))
     if None in volumes or None in pages or pages == ("1", "1"):
@@ -93,11 +101,12 @@ def _are_elsewhere(reference: Reference, work: Work) -> bool | None:
 
 
 def apart(reference: Reference, work: Work) -> str | None:
-    """Why the record cannot be of the work that the reference describes, or None.
+    """Return the reason why the record cannot describe the work that the reference cites, or None.
 
-    Of three signs at least two must be there and none may speak for the pair: the titles differ, no author is common, volume
-    and first page both differ. Where all three are there, the titles may be a little more alike. A reference without
-    title, tagged or in its text, is never suspected by its title; a record without title, authors and place tells nothing.
+    There are three signs: the titles differ, no author is common, volume and first page both differ. At least two signs must
+    hold, and the third must not count for the pair. If all three hold, the titles may be slightly more similar (ALIKE instead
+    of LIKE). A reference with tagged names but no title is never suspected by its title. A record without title, authors,
+    volume and page is empty, which is a reason of its own.
     """
     if not (work.title or work.authors or work.volume or work.fpage):
         return "the record is empty"
@@ -116,15 +125,15 @@ def apart(reference: Reference, work: Work) -> str | None:
 
 
 def reviewed() -> Mapping[str, str]:
-    """The list kept from reading: rid to why."""
+    """Return the list of queries that a reader suspected: rid to reason."""
     found: dict[str, str] = orjson.loads(resources.files("reflink.evaluation").joinpath("suspects.json").read_bytes())
     return found
 
 
 def suspects(queries: Sequence[Query], listings: Iterable[Listing], groups: Groups) -> dict[str, str]:
-    """Why the truth of a query is probably wrong, by rid; those not named are not suspected.
+    """Return the reason why a query's truth is probably wrong, by rid, for suspected queries only.
 
-    ``listings``: at least the works that are the truth of a query, and those of their groups.
+    ``listings``: at least the works that are the truth of a query, and the works of their groups.
     """
     wanted = {id_ for query in queries for id_ in groups.same(query.truth)}
     works = {listing.work.id: listing.work for listing in listings if listing.work.id in wanted}
@@ -141,7 +150,8 @@ def suspects(queries: Sequence[Query], listings: Iterable[Listing], groups: Grou
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
+    guard()
     parser = argparse.ArgumentParser(
         prog="python -m reflink.evaluation.noise", description="Lists the queries whose truth is probably wrong in the data."
     )

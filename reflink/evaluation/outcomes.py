@@ -1,4 +1,4 @@
-"""What became of one query."""
+"""The outcome of one query of an evaluation."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any, Literal
 
 from reflink.entities import Link
 
-#: ``wrong``: another work was linked though the target is there. ``missed``: none was. ``false``: the target is absent.
+#: ``wrong``: another work was linked although the target is present. ``missed``: the target is present, and no work was linked.
+#: ``false``: a work was linked although the target is absent.
 Error = Literal["wrong", "missed", "false"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one query. ``present``: its target is in the catalog. ``right``: the link names it.
+    """The outcome of one query. ``present``: its target is in the catalog. ``right``: the link names the target.
 
-    ``best``: whether the best candidate is the target, linked or not. ``cause``: of an error, one of
-    `reflink.evaluation.causes.CAUSES`. ``suspect``: why the target that the data name is probably false.
+    ``best``: the best candidate is the target, linked or not. ``cause``: the cause of an error, one of
+    `reflink.evaluation.causes.CAUSES`. ``suspect``: the reason why the target given in the data is probably false.
     """
 
     rid: str
@@ -30,7 +31,7 @@ class Outcome:
 
     @property
     def error(self) -> Error | None:
-        """What went wrong, if anything."""
+        """The kind of error, or None."""
         if self.right or (self.link.cited is None and not self.present):
             return None
         if self.link.cited is None:
@@ -39,11 +40,11 @@ class Outcome:
 
     @property
     def chosen(self) -> str | None:
-        """The work linked, or without a link the best candidate; None when nothing was proposed."""
+        """The linked work or, without a link, the best candidate; None if nothing was proposed."""
         return best_of(self.link)
 
     def to_dict(self) -> dict[str, Any]:
-        """One line of an outcomes file."""
+        """Return one line of an outcomes file."""
         link = self.link
         line = {
             "rid": self.rid, "cited": link.cited, "probability": link.probability, "present": self.present,
@@ -55,7 +56,7 @@ class Outcome:
 
 
 def best_of(link: Link) -> str | None:
-    """The work linked, or the best that was refused, which an outcome without a link names as its runner-up."""
+    """Return the linked work, or the best rejected candidate, which is the runner-up of an outcome without a link."""
     if link.cited is not None:
         return link.cited
     return link.runner_up.cited if link.runner_up else None

@@ -1,7 +1,7 @@
-"""What the paper reports, each figure once; shares and errors as fractions, times in seconds a reference.
+"""The figures that the paper reports: shares and errors as fractions, times in seconds per reference.
 
-Its test: 5.27 million candidates, references of papers that cite works of 2022 and later, every target among the candidates;
-errors are means over two subsets of 20,000; times on one NVIDIA RTX 3090.
+The paper's test: 5.27 million candidates, references of papers that cite works of 2022 and later, every target among the
+candidates. Errors are means over two subsets of 20,000 references; times are on one NVIDIA RTX 3090.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from reflink.policy import Policy
+from reflink.linking.policy import Policy
 from reflink.text import LIMITS as LIMITS
 
 #: Number of candidates, and of references in the two subsets together.
@@ -20,7 +20,7 @@ REFERENCES: Final = 40_000
 CANDIDATE_FIELDS: Final[Mapping[str, float]] = {"T": 1.0, "V": 1.0, "Y": 1.0, "L": 0.965, "A": 0.878}
 REFERENCE_FIELDS: Final[Mapping[str, float]] = {"T": 0.992, "V": 0.999, "Y": 0.993, "L": 0.904, "A": 0.0}
 
-#: Table 2: error by approach and mode. (Table 4 is LIMITS, which the texts are made with.)
+#: Table 2: error by approach and mode. (Table 4 is LIMITS, the lengths to which reflink.text truncates fields.)
 ERRORS: Final[Mapping[str, Mapping[str, float]]] = {
     "TitleMatch": {"T": 0.2707},
     "Jaccard": {"Raw": 0.0095, "T": 0.0143, "TV": 0.0124, "TY": 0.0140, "TL": 0.0108, "TVY": 0.0125},
@@ -32,7 +32,7 @@ ERRORS: Final[Mapping[str, Mapping[str, float]]] = {
     "SciNCL": {"Raw": 0.0532, "T": 0.0308, "TV": 0.0329, "TY": 0.0286, "TL": 0.0278, "TA": 0.4677, "TLY": 0.0271},
 }  # fmt: skip
 
-#: Section 5.2. SBERT's is the same in every mode; Jaccard's is told for two; TitleMatch is "almost instantaneous".
+#: Section 5.2. SBERT's time is the same in every mode; Jaccard's is reported for two; TitleMatch is "almost instantaneous".
 SECONDS: Final[Mapping[str, Mapping[str, float]]] = {
     "Jaccard": {"T": 0.52, "Raw": 1.89},
     "SBERT": dict.fromkeys(ERRORS["SBERT"], 0.02),
@@ -43,10 +43,10 @@ THRESHOLD: Final = Policy().threshold
 
 
 def error(approach: str, mode: str) -> float | None:
-    """The paper's error; None where it gives none."""
+    """Return the paper's error; None if the paper does not report it."""
     return ERRORS.get(approach, {}).get(mode)
 
 
 def seconds(approach: str, mode: str) -> float | None:
-    """The paper's time for one reference; None where it gives none."""
+    """Return the paper's seconds per reference; None if the paper does not report it."""
     return SECONDS.get(approach, {}).get(mode)

@@ -1,9 +1,9 @@
-"""Evaluation files: works with the group of works they are the same as, references with the work they are known to cite.
+"""Readers of the evaluation files: works with their group of equal works, and references with the work they are known to cite.
 
 Both are JSON lines, plain or gzip. Works: ``id``, ``title``, ``authors``, ``venue``, ``year``, ``volume``, ``fpage``,
-identifiers flat (``doi``, ``pmid``, ``pmcid``, ``arxiv``) or under ``ids``, and ``title_group`` where one work has several
-ids. References: ``rid`` (or ``id``), ``citing``, the fields of ``Reference``, and of queries ``work`` (the truth), ``query``
-(its kind) and ``id_conflict``.
+identifiers flat (``doi``, ``pmid``, ``pmcid``, ``arxiv``) or under ``ids``, and ``title_group`` if one work has several ids.
+References: ``rid`` (or ``id``), ``citing``, the fields of ``Reference``, and for queries ``work`` (the truth), ``query`` (its
+kind) and ``id_conflict``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import orjson
 from reflink.entities import ID_KINDS, Ids, Reference, Work
 from reflink.errors import BadRecord
 
-#: Kinds of queries that the protocol counts: the target's metadata come from elsewhere than from the query itself.
+#: Kinds of queries that the protocol counts: the target's metadata come from a source other than the query.
 KINDS: Final = ("front", "cocite", "medline")
 
 _WORK_FIELDS: Final = ("id", "title", "authors", "venue", "year", "volume", "fpage", "status")
@@ -33,7 +33,7 @@ _PMC: Final = re.compile(r"PMC\d+")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A work of the catalog and its group: the ``title_group`` it shares with its other ids, else its id."""
+    """A work of the catalog and its group: the ``title_group`` that it shares with its other ids, else its id."""
 
     work: Work
     group: str
@@ -49,7 +49,7 @@ class Query:
 
 
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number from 1, object) of each line that is not blank. Raises BadRecord for what is no JSON object."""
+    """Yield (line number from 1, object) for each line that is not blank. Raises BadRecord if a line is not a JSON object."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -64,14 +64,14 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def work_of(data: dict[str, Any]) -> Work:
-    """A work from one line, its identifiers flat or under ``ids``. Raises BadRecord."""
+    """Return the work of one line, with identifiers flat or under ``ids``. Raises BadRecord."""
     flat = {kind: data[kind] for kind in ID_KINDS if kind in data}
     fields = {name: data[name] for name in _WORK_FIELDS if data.get(name) is not None}
     return Work.from_dict({**fields, "ids": {**(data.get("ids") or {}), **flat}})
 
 
 def reference_of(data: dict[str, Any]) -> Reference:
-    """A reference from one line. Raises BadRecord."""
+    """Return the reference of one line. Raises BadRecord."""
     fields = {name: data[name] for name in _REFERENCE_FIELDS if data.get(name) is not None}
     citing = str(fields.get("citing", ""))
     if _PMC.fullmatch(citing):
@@ -80,7 +80,7 @@ def reference_of(data: dict[str, Any]) -> Reference:
 
 
 def read_works(path: Path) -> Iterator[Listing]:
-    """Every work of the file. Raises BadRecord with file and line."""
+    """Yield every work of the file. Raises BadRecord with file and line."""
     for number, data in lines(path):
         try:
             work = work_of(data)
@@ -90,9 +90,10 @@ def read_works(path: Path) -> Iterator[Listing]:
 
 
 def read_queries(path: Path) -> Iterator[Query]:
-    """The references that the protocol counts: of a kind in KINDS and without ``id_conflict``; identifiers are still there.
+    """Yield the references that the protocol counts, with their identifiers: kind in KINDS and without ``id_conflict``.
 
-    In a file that names no kind at all, every reference with a ``work`` is a query of the kind ``any``.
+    If the file names no kind at all, every reference with a ``work`` is a query of the kind ``any``. Raises BadRecord with file
+    and line.
     """
     plain: list[Query] = []
     named = False
@@ -116,5 +117,5 @@ def read_queries(path: Path) -> Iterator[Query]:
 
 
 def without_identifiers(reference: Reference) -> Reference:
-    """The same reference as metadata alone: no identifier, tagged or in the text."""
+    """Return the reference without identifiers, neither tagged nor in the text."""
     return reference.model_copy(update={"ids": Ids(), "ids_weak": Ids(), "raw_text": reference.raw_query, "raw_noid": None})

@@ -1,4 +1,4 @@
-"""Logistic regression whose weights keep the signs that their meaning demands, robust against wrong labels. numpy only."""
+"""Logistic regression with bounds on the signs of its weights, robust against wrong labels. Uses numpy only."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ Flags = NDArray[np.bool_]
 _STEPS: Final = 40
 _SWEEPS: Final = 400
 _TOLERANCE: Final = 1e-7
-#: Pairs this sure already shape no step.
+#: Rows of curvature up to this, whose probability is all but certain, are left out of the Hessian.
 _SURE: Final = 1e-7
 
 
 def bounds(signs: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Least and greatest weight: agreement (1) never counts against, disagreement (-1) never for; 0 is free.
+    """Return the lower and upper bounds of the weights.
 
-    Signs greater than 1 or less than -1 say more: that the weight is at least so far from 0, less one.
+    Agreement (1) never counts against a link, disagreement (-1) never for it; 0 is free. A sign beyond 1 or -1 sets a minimum
+    absolute weight: the sign's absolute value less 1.
     """
     lower, upper = np.where(signs >= 1, signs - 1.0, -np.inf), np.where(signs <= -1, signs + 1.0, np.inf)
     return lower, upper
 
 
 def probabilities(x: NDArray[Any], weights: Floats) -> Floats:
-    """Of rows [n, d] with weights [d + 1], the intercept last."""
+    """Return the probabilities [n] of rows [n, d] with weights [d + 1], the intercept last."""
     odds = x.astype(np.float32) @ weights[:-1].astype(np.float32) + weights[-1]
     return np.asarray(1 / (1 + np.exp(-np.clip(odds.astype(np.float64), -50, 50))))
 
@@ -41,11 +42,11 @@ def fit_weights(
     start: Floats | None = None,
     counts: Floats | None = None,
 ) -> Floats:
-    """Weights [d + 1], the intercept last, that minimise the log loss plus ``penalty / 2 * |weights|²`` within the bounds.
+    """Return the weights [d + 1], the intercept last, that minimise the penalised log loss within the bounds.
 
-    ``x`` [n, d], ``y`` bool [n]; ``counts`` [n]: how often each row counts, once when None. The intercept is free and costs
-    nothing. Newton's method; each step's quadratic is solved by coordinate descent within the bounds and shortened until the
-    loss falls.
+    The penalty is ``penalty / 2 * |weights|²``. ``x`` [n, d], ``y`` bool [n]; ``counts`` [n]: multiplicity of each row, 1 if
+    None. The intercept has neither bounds nor penalty. Newton's method: coordinate descent minimises each step's quadratic
+    within the bounds, and the step is halved until the loss does not rise.
     """
     times = np.ones(len(y)) if counts is None else counts
     design = np.hstack([x.astype(np.float32), np.ones((len(x), 1), np.float32)])
@@ -82,7 +83,7 @@ def fit_weights(
 
 
 def _bounded_step(hessian: Floats, gradient: Floats, low: Floats, high: Floats) -> Floats:
-    """The step in [low, high] that minimises ``gradient·step + step·hessian·step / 2``."""
+    """Return the step in [low, high] that minimises ``gradient·step + step·hessian·step / 2``."""
     step = np.zeros(len(gradient))
     slope = gradient.copy()
     for _ in range(_SWEEPS):
@@ -101,17 +102,17 @@ def _bounded_step(hessian: Floats, gradient: Floats, low: Floats, high: Floats) 
 def train(
     x: Flags, y: Flags, signs: NDArray[Any], query: NDArray[np.int64], *, penalty: float, trim: float, rounds: int
 ) -> tuple[Floats, int]:  # fmt: skip
-    """Weights [d + 1] from pairs, and how many were left out as wrongly labelled.
+    """Return weights [d + 1] trained on pairs, and the number of pairs left out as wrongly labelled.
 
-    ``x`` bool [n, d]; ``query`` int [n]: what each pair is of.
+    ``x`` bool [n, d]; ``query`` int [n]: the query of each pair.
 
-    Some identifiers in bibliographies are wrong, and such a pair, agreeing in nothing and labelled right, bends every weight.
-    So after each of ``rounds`` fits, pairs labelled right with a probability below ``trim`` are left out of the next; and of
-    their queries, what is labelled wrong and all but certain. Where the label is believable, nothing wrong is left out,
-    however alike it is: errata, replies and later editions are what the weights are to learn.
+    Some identifiers in bibliographies are wrong. Such a pair agrees in no field but is labelled right, and distorts every
+    weight. After each of ``rounds`` fits, the next fit therefore leaves out pairs labelled right with a probability below
+    ``trim`` and, of queries without another right pair, pairs labelled wrong with a probability above ``1 - trim``. In other
+    queries no wrong pair is left out, however similar: the weights must learn errata, replies and later editions.
     """
     lower, upper = bounds(signs)
-    # Most pairs are alike in every feature: each kind is fitted once, and counts as often as it occurs.
+    # Most pairs have the same features as others: fit each distinct row once, with its multiplicity.
     packed = np.ascontiguousarray(np.hstack([np.packbits(x, axis=1), y[:, None]]))
     _, first, kind = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True, return_inverse=True)
     kept, weights = np.ones(len(y), dtype=bool), None

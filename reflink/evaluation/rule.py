@@ -1,4 +1,4 @@
-"""The published rule in the open world: the nearest neighbour by meaning is the link when its cosine reaches a threshold."""
+"""The published rule in the open world: link the semantic nearest neighbour if its cosine reaches a threshold."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ COSINES: Final = tuple(round(0.5 + 0.01 * step, 2) for step in range(50))
 
 
 def rule_figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
-    """Figures at ``threshold`` and at the best one, by F1, and over COSINES as ``thresholds``.
+    """Return the figures at ``threshold``, at the threshold with the highest F1, and over COSINES as ``thresholds``.
 
-    ``outcomes``: of a policy that links every nearest neighbour, whatever its cosine. Below the threshold is no link: the
-    second stage of the recommended framework always links, and so refuses nothing.
+    ``outcomes``: of a policy that links every nearest neighbour, whatever its cosine. A reference below the threshold gets no
+    link, because the second stage of the recommended framework links every reference and would refuse none.
     """
     kept = [outcome for outcome in outcomes if outcome.link.method == "semantic"]
     cosines = np.array([outcome.link.score for outcome in kept], dtype=float)

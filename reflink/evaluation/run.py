@@ -1,4 +1,4 @@
-"""One evaluation: the works of a world in a catalog, every query linked as the library links, the outcomes kept."""
+"""Runs an evaluation: builds the catalog of each world, links every query as the library does, and keeps the outcomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final, TypeVar
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn, track
 
 from reflink.catalog import Catalog
@@ -25,8 +24,9 @@ from reflink.evaluation.records import Listing, Query, read_queries, read_works,
 from reflink.evaluation.rule import rule_figures
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_of
-from reflink.linker import Linker, propose
-from reflink.policy import Policy
+from reflink.linking.linker import Linker, propose
+from reflink.linking.policy import Policy
+from reflink.terminal import Terminal
 
 _BATCH: Final = 256
 _WORKS: Final = 20_000
@@ -34,31 +34,27 @@ _WORKS: Final = 20_000
 T = TypeVar("T")
 
 
-def _console() -> Console:
-    return Console(stderr=True)
-
-
 def tracked(items: Sequence[T], what: str) -> Iterable[T]:
-    """The items, with a progress bar on the terminal."""
-    return track(items, description=what, console=_console(), total=len(items))
+    """Return the items; iterating over them shows a progress bar on the terminal."""
+    return track(items, description=what, console=Terminal(stderr=True), total=len(items))
 
 
 def default_encoder(cache: Path) -> CachedEncoder:
-    """The default encoder, remembering its vectors under ``cache``. Raises ModelNotFound."""
+    """Return the default encoder with a cache of vectors under ``cache``. Raises ModelNotFound."""
     from reflink.semantic import Encoder
 
     return CachedEncoder(Encoder(), cache)
 
 
 def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy | None = None) -> Catalog:
-    """A catalog in memory with both indexes, encoding what the cache does not hold."""
+    """Return a catalog in memory with both indexes. Encodes only texts that are not in the encoder's cache."""
     policy = policy or Policy()
     catalog = Catalog.empty(
         dim=encoder.dim, model=encoder.name, precision=encoder.precision, mode=policy.semantic_mode,
         separator=encoder.separator, lexical_mode=policy.lexical_mode,
     )  # fmt: skip
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=_console()) as progress:
+    with Progress(*columns, console=Terminal(stderr=True)) as progress:
         task = progress.add_task("building the catalog", total=len(works))
         encoder.progress = lambda n: progress.advance(task, n)
         for start in range(0, len(works), _WORKS):
@@ -70,7 +66,7 @@ def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A query that went wrong, with the records that tell why; a work is None where there is none, or it is not listed."""
+    """A wrong outcome with the records that explain it. A work is None if it does not exist or is not in the works' file."""
 
     outcome: Outcome
     reference: Reference
@@ -80,9 +76,9 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Outcomes and mistakes by what was measured: ``closed``, ``open``, ``open_80``, ``open_20``, ``raw_only.closed``, …
+    """Outcomes and mistakes by measurement: ``closed``, ``open``, ``open_80``, ``open_20``, ``raw_only.closed``, …
 
-    ``rule``: of the open world, what the published threshold gives there. ``tables``: the paper's (asked for by mode).
+    ``rule``: figures of the published threshold in the open world. ``tables``: the paper's tables for the requested modes.
     """
 
     outcomes: dict[str, list[Outcome]]
@@ -93,7 +89,7 @@ class Evaluation:
 
     @cached_property
     def measured(self) -> dict[str, Any]:
-        """The figures, as JSON; what was not asked for is not there."""
+        """The figures as JSON data, without those that were not requested."""
         found: dict[str, Any] = {}
         for name, outcomes in self.outcomes.items():
             outer, _, inner = name.rpartition(".")
@@ -106,14 +102,14 @@ class Evaluation:
         return {**found, "about": self.about}
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures: ``closed`` and ``open`` as measured, what else was asked for, and ``about`` the run."""
+        """Return the figures: ``closed`` and ``open`` as measured, other requested figures, and ``about`` the run."""
         return self.measured
 
 
 def link_held_out(
     references: Sequence[Reference], catalog: Catalog, encoder: CachedEncoder, policy: Policy, judges: HeldOut, what: str
 ) -> list[Link]:
-    """Links each reference under a judge that does not know its citing paper, in order."""
+    """Return a link for each reference, in order, each by a judge that was not trained on the citing paper."""
     links: dict[int, Link] = {}
     by_judge: dict[Any, list[int]] = defaultdict(list)
     for row, reference in enumerate(references):
@@ -141,21 +137,21 @@ def evaluate(
     rule: bool = False,
     modes: Sequence[str] = (),
 ) -> Evaluation:
-    """Runs the protocol: links every query of ``references`` in each world of ``works``.
+    """Run the protocol: link every query of ``references`` in each world of ``works``.
 
-    ``present``: tenths of the groups that the open world keeps, None for the protocol's half. ``identifiers``: leaves the
-    references their identifiers, and the figures then say little: the truth comes from them. ``shares``: also with 80% and
-    20% present. ``fields_hidden``: also with the raw text alone, in each of ``worlds``. ``rule``: also the published
-    threshold in the open world. ``modes``: the paper's tables in these modes; the closed world is then measured too.
-    Raises BadRecord and ModelNotFound.
+    ``present``: tenths of the groups that the open world keeps, None for the protocol's half. ``identifiers``: keep the
+    references' identifiers; the figures are then of little value, because the truth comes from the identifiers. ``shares``:
+    also measure with 80% and 20% present. ``fields_hidden``: also measure with the raw text alone, in each of ``worlds``.
+    ``rule``: also measure the published threshold in the open world. ``modes``: also measure the paper's tables in these modes,
+    which includes the closed world. Raises BadRecord and ModelNotFound.
     """
     began = monotonic()
     listings, queries = list(read_works(works)), list(read_queries(references))
     encoder = default_encoder(cache)
     session = _Session(listings, queries, Groups.read(listings), encoder, HeldOut.shipped(), policy, identifiers)
-    asked = settings_of({*worlds, "closed"} if modes else worlds, present, shares=shares)
+    settings = settings_of({*worlds, "closed"} if modes else worlds, present, shares=shares)
     tables: dict[str, Any] = {}
-    for setting, catalog in session.catalogs(asked):
+    for setting, catalog in session.catalogs(settings):
         session.run(setting.name, setting, catalog)
         if fields_hidden and setting.name in worlds:
             session.run(f"raw_only.{setting.name}", setting, catalog, hide=True)
@@ -165,7 +161,7 @@ def evaluate(
             from reflink.evaluation.approaches import tables as measure_tables
 
             tables = measure_tables(listings, queries, session.groups, catalog, cache, modes, tracked, encoder=encoder)
-        del catalog  # one at a time in memory
+        del catalog  # keep one catalog in memory at a time
     about = {
         "profile": policy.profile, "works": len(listings), "queries": len(queries), "identifiers": identifiers,
         "encoder": encoder.name, "precision": encoder.precision, "present": present,
@@ -178,7 +174,7 @@ def evaluate(
 
 
 class _Session:
-    """What the runs in several worlds share, and what they found."""
+    """Inputs that the runs in several worlds share, and their results."""
 
     def __init__(
         self,
@@ -193,13 +189,13 @@ class _Session:
         self.queries, self.groups, self.encoder, self.judges, self.policy = queries, groups, encoder, judges, policy
         self.suspects = suspects(queries, listings, groups)
         self.works = {listing.work.id: listing.work for listing in listings}
-        self.asked = [query.reference if identifiers else without_identifiers(query.reference) for query in queries]
+        self.references = [query.reference if identifiers else without_identifiers(query.reference) for query in queries]
         self.outcomes: dict[str, list[Outcome]] = {}
         self.mistakes: dict[str, list[Mistake]] = {}
         self.rule: dict[str, Any] = {}
 
     def catalogs(self, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Catalog]]:
-        """Each world's catalog: what is left of the last one where that had all of it, else built anew."""
+        """Yield each world's catalog: the last one with more works removed if that is possible, else a new one."""
         catalog, lacked = None, frozenset[str]()
         for setting in settings:
             lacks = self.groups.lacking(setting)
@@ -213,25 +209,27 @@ class _Session:
             yield setting, catalog
 
     def run(self, name: str, setting: Setting, catalog: Catalog, *, hide: bool = False) -> None:
-        """Links all queries and keeps what became of them under ``name``."""
-        asked = [hidden(reference) for reference in self.asked] if hide else self.asked
+        """Link all queries and keep their outcomes and mistakes under ``name``."""
+        references = [hidden(reference) for reference in self.references] if hide else self.references
         what = f"linking, {name.replace('_', ' ').replace('.', ', ')}"
-        links = link_held_out(asked, catalog, self.encoder, self.policy, self.judges, what)
+        links = link_held_out(references, catalog, self.encoder, self.policy, self.judges, what)
         outcomes = [self._outcome(query, link, catalog, setting) for query, link in zip(self.queries, links, strict=True)]
         wrong = [row for row, outcome in enumerate(outcomes) if outcome.error]
-        proposed = self._proposed([row for row in wrong if outcomes[row].present], asked, catalog)
+        proposed = self._proposed([row for row in wrong if outcomes[row].present], references, catalog)
         self.mistakes[name] = []
         for row in wrong:
             target, chosen = self.works.get(self.queries[row].truth), self.works.get(outcomes[row].chosen or "")
-            cause = cause_of(outcomes[row], asked[row], target, chosen, proposed=row in proposed)
+            cause = cause_of(outcomes[row], references[row], target, chosen, proposed=row in proposed)
             outcomes[row] = replace(outcomes[row], cause=cause)
-            self.mistakes[name].append(Mistake(outcomes[row], asked[row], target, chosen))
+            self.mistakes[name].append(Mistake(outcomes[row], references[row], target, chosen))
         self.outcomes[name] = outcomes
 
     def measure_rule(self, setting: Setting, catalog: Catalog) -> None:
-        """What the published rule gives: the nearest neighbour by meaning, from a threshold on."""
+        """Measure the published rule: link the semantic nearest neighbour from a threshold on."""
         always = replace(self.policy, profile="paper", threshold=-1.0)
-        links = link_held_out(self.asked, catalog, self.encoder, always, self.judges, "the published threshold, open world")
+        links = link_held_out(
+            self.references, catalog, self.encoder, always, self.judges, "the published threshold, open world"
+        )
         outcomes = [self._outcome(query, link, catalog, setting) for query, link in zip(self.queries, links, strict=True)]
         self.rule = rule_figures(outcomes, self.policy.threshold)
 
@@ -243,9 +241,9 @@ class _Session:
         right = best and link.cited is not None
         return Outcome(rid, query.kind, here, right, link, best, suspect=self.suspects.get(rid))
 
-    def _proposed(self, rows: Sequence[int], asked: Sequence[Reference], catalog: Catalog) -> set[int]:
-        """The rows for which a stage proposes the target."""
-        found = propose([asked[row] for row in rows], catalog, self.encoder, self.policy) if rows else []
+    def _proposed(self, rows: Sequence[int], references: Sequence[Reference], catalog: Catalog) -> set[int]:
+        """Return the rows for which a stage proposes the target."""
+        found = propose([references[row] for row in rows], catalog, self.encoder, self.policy) if rows else []
         return {
             row
             for row, ids in zip(rows, found, strict=True)

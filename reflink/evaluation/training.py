@@ -1,12 +1,13 @@
 """Trains the verdict: ``make verdict``, or ``python -m reflink.evaluation.training --works W --references R``.
 
-Pairs are what the linker proposes for each query of the protocol (reflink.evaluation.records), right and wrong ones. The wrong
-ones are what it proposes when the target is missing, so both worlds are in them. Each query is asked three times: as it is,
-without its title, and as nothing but the citation as written, so that each card sees enough. Identifiers of the reference are
-never used. Beside the model goes ``folds.json``: five models, each trained without the citing papers it lists, so that no
-figure of an evaluation is measured on papers that the judging model has seen (reflink.evaluation.judges).
-
-The same input gives the same model: nothing is drawn at random, folds come from a hash of the citing paper.
+1. The pairs are the candidates, right and wrong, that the linker proposes for each query of the protocol
+   (reflink.evaluation.records). It would propose the wrong candidates also if the target were missing, so the pairs cover both
+   worlds.
+2. Each query is used in three forms, so that each card has enough pairs: as it is, without its title, and only the citation as
+   written. Identifiers of the reference are never used.
+3. ``folds.json``, written beside the model, has five models, each trained without the citing papers that it lists. In an
+   evaluation no model judges papers that it was trained on (reflink.evaluation.judges).
+4. The same input gives the same model: nothing is random, and folds come from a hash of the citing paper.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ from reflink.entities import Reference, Work
 from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.regression import Flags, Floats, train
 from reflink.evaluation.run import build_catalog, default_encoder, tracked
+from reflink.evaluation.same_record import is_same_record
 from reflink.evaluation.worlds import Groups, hidden
-from reflink.linker import propose
-from reflink.policy import Policy
-from reflink.verdict import describe_work
+from reflink.linking.linker import propose
+from reflink.linking.policy import Policy
 from reflink.verdict.batch import compare_all
 from reflink.verdict.evidence import COLUMN
 from reflink.verdict.model import CARDS, SUBJECTS, Model, zeros
 from reflink.verdict.scorecard import FEATURES, features
 
 FOLDS: Final = 5
-#: Candidates of each stage: more than twice what the linker takes, for the open world lacks about every second one.
+#: Candidates of each stage: more than twice the linker's number, because the open world lacks about half of them.
 CANDIDATES: Final = 12
 PENALTY: Final = 2.0
 TRIM: Final = 0.02
 ROUNDS: Final = 2
 #: About 0.5% of the identifiers in bibliographies name another work: log(0.995 / 0.005).
 IDENTIFIER: Final = 5.3
-#: Two identifiers of a kind that differ: works have two DOIs, or an id is wrong; rarely, but often enough not to exclude.
+#: Two identifiers of a kind that differ. A work may have two DOIs, or an id may be wrong: rare, but too frequent to exclude it.
 CONTRADICTION: Final = -3.0
-#: Least probabilities for which the precision is written down.
+#: Minimum probabilities for which the model records the precision.
 LEAST: Final = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999)
 _BATCH: Final = 256
 
 
 def without_title(reference: Reference) -> Reference:
-    """The same reference as one that was written without a title."""
+    """Return the reference as if it had been written without a title."""
     title = reference.title or reference.chapter_title
     if not title:
         return reference
@@ -61,16 +62,17 @@ def without_title(reference: Reference) -> Reference:
     return reference.model_copy(update={"title": None, "chapter_title": None, "raw_text": written, "raw_noid": None})
 
 
-#: How each query is asked.
+#: The forms in which each query is used.
 FORMS: Final[tuple[Callable[[Reference], Reference], ...]] = (lambda reference: reference, without_title, hidden)
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """``rows`` float64 [n, columns] of evidence; ``y`` bool [n] whether the work is the target; ``fold`` of the citing paper.
+    """Training pairs.
 
-    ``query`` int [n] numbers what was asked, form after form; the first ``asked`` are the references as they are. ``removed``
-    bool [n]: the open world lacks the work.
+    ``rows`` float64 [n, columns]: evidence. ``y`` bool [n]: the work is the target. ``fold`` int [n]: fold of the citing paper.
+    ``query`` int [n]: number of the query, form after form; numbers below ``asked`` are the references as they are.
+    ``removed`` bool [n]: the open world lacks the work.
     """
 
     rows: Floats
@@ -82,12 +84,15 @@ class Pairs:
 
 
 def fold_of(citing: str) -> int:
-    """The fold of a citing paper, 0 to 4."""
+    """Return the fold of a citing paper, 0 to 4."""
     return int(hashlib.sha1(citing.encode(), usedforsecurity=False).hexdigest(), 16) % FOLDS
 
 
 def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder: Encodes) -> Pairs:
-    """All pairs proposed for the queries in the closed world, in every form; one that lacks a title counts in two alike."""
+    """Return all pairs proposed for the queries in the closed world, in every form.
+
+    For a query without a title the first two forms are equal, so its pairs occur twice.
+    """
     policy, removed = Policy(candidates=CANDIDATES), groups.removed()
     rows: list[Floats] = []
     kept: list[tuple[bool, int, int, bool]] = []
@@ -118,20 +123,8 @@ def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder:
     return Pairs(np.vstack(rows), np.array(y), np.array(fold), np.array(query_), np.array(gone), len(queries))
 
 
-def is_same_record(a: Work, b: Work) -> bool:
-    """Whether two records are of one work though no identifier says so, and neither is a wrong answer where the other is right.
-
-    Same title, year and authors, and volume or first page the same where both have them.
-    """
-    one, other = describe_work(a), describe_work(b)
-    if not one.title or one.title != other.title or one.years != other.years or one.names[:1] != other.names[:1]:
-        return False
-    places = [(x, y) for x, y in ((one.volume, other.volume), (one.page, other.page)) if x and y]
-    return not places or any(x == y for x, y in places)
-
-
 def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
-    """The model of all pairs, or of those outside one fold; and how many it left out as wrongly labelled."""
+    """Return the model of all pairs, or of the pairs outside one fold, and the number of pairs left out as wrongly labelled."""
     points, middle = zeros()
     wanted = np.ones(len(pairs.y), dtype=bool) if without is None else pairs.fold != without
     signs = np.array([feature.sign * (1.0 + feature.least) for feature in FEATURES])
@@ -148,15 +141,16 @@ def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
 
 
 def _middle(holds: Flags, y: Flags, points: Floats) -> Floats:
-    """What each subject scores halfway between the right and the wrong pairs."""
+    """Return each subject's score halfway between the right and the wrong pairs."""
     mean = (holds[y].mean(axis=0) + holds[~y].mean(axis=0)) / 2 * points[:-1]
     return np.array([mean[[f.subject == subject for f in FEATURES]].sum() for subject in SUBJECTS])
 
 
 def precisions(pairs: Pairs, models: Sequence[Model], absent: Flags) -> list[tuple[float, float]]:
-    """Precision in the open world of links at or above each of LEAST, every pair judged by the model without its paper.
+    """Return the precision in the open world of links at or above each of LEAST.
 
-    ``absent`` bool [queries]: the query has no target in the open world.
+    Each pair is judged by the model that was trained without its paper. ``absent`` bool [queries]: the query has no target in
+    the open world.
     """
     open_ = np.flatnonzero((pairs.query < pairs.asked) & ~pairs.removed)
     p = np.zeros(len(open_))
@@ -172,7 +166,7 @@ def precisions(pairs: Pairs, models: Sequence[Model], absent: Flags) -> list[tup
 
 
 def write(pairs: Pairs, queries: Sequence[Query], absent: Flags, about: dict[str, Any], out: Path) -> None:
-    """The model at ``out`` and the folds beside it."""
+    """Write the model to ``out`` and ``folds.json`` beside it."""
     model, left_out = fit(pairs)
     siblings = [fit(pairs, fold)[0] for fold in tracked(range(FOLDS), "training")]
     about = {
@@ -194,7 +188,7 @@ def _write(path: Path, data: dict[str, Any]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m reflink.evaluation.training", description="Trains the verdict.")
     parser.add_argument("--works", type=Path, required=True, help="as for reflink evaluate --catalog")
     parser.add_argument("--references", type=Path, required=True, help="as for reflink evaluate")

@@ -1,8 +1,10 @@
-"""Vectors of texts kept on disk between runs: a text is encoded once for a model at a precision, whatever file it is in.
+"""Cache of texts' vectors on disk: each text is encoded once per model and precision, in whatever input file it occurs.
 
-Any number of processes may share a folder. An addition is written whole under an exclusive lock (``.lock``), vectors before
-their keys, so that whoever reads without it sees a vector for every whole key. What a killed process left half written is
-cut off by the next one that adds, under the lock; readers never change a file.
+Any number of processes may share a folder. Invariants:
+
+1. Every complete key has a vector: a process adds under an exclusive lock (``.lock``) and writes vectors before their keys.
+2. Readers need no lock and never change a file.
+3. If a process is killed while it writes, the next process that adds truncates the incomplete data, under the lock.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ _CHUNK: Final = 4096
 
 
 class CachedEncoder:
-    """An encoder that remembers: float16 vectors in one file, blake2b keys of their texts in another, both only appended to.
+    """An encoder with a cache: float16 vectors in one file, blake2b keys of their texts in another, both append-only.
 
-    ``progress`` is called with the number of texts encoded or found. One thread at a time; processes as many as there are.
+    ``progress`` is called with the number of texts encoded or found. Not thread-safe, but safe for several processes.
     """
 
     def __init__(self, encoder: NamedEncoder, folder: Path, progress: Callable[[int], Any] | None = None) -> None:
@@ -44,7 +46,10 @@ class CachedEncoder:
         return self._count
 
     def add(self, texts: Sequence[str], vectors: NDArray[Any]) -> None:
-        """Keeps vectors [len(texts), dim] made elsewhere by the same model at the same precision; those known already stay."""
+        """Store vectors [len(texts), dim] computed elsewhere by the same model at the same precision; known texts keep theirs.
+
+        Raises ValueError if the shape differs.
+        """
         if vectors.shape != (len(texts), self.dim):
             raise ValueError(f"vectors of shape {vectors.shape} for {len(texts)} texts in {self.dim} dimensions")
         first: dict[bytes, int] = {}
@@ -61,7 +66,7 @@ class CachedEncoder:
             self._read()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As the encoder's, rounded to float16 on the way: L2-normalised [n, dim]."""
+        """Return the encoder's vectors, rounded to float16 in the cache: L2-normalised float32 [n, dim]."""
         keys = [_key(text) for text in texts]
         self._read()
         new = list(dict.fromkeys(text for text, key in zip(texts, keys, strict=True) if key not in self._rows))
@@ -79,13 +84,13 @@ class CachedEncoder:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """While no other process adds."""
+        """Hold the lock: no other process adds."""
         with self._lock.open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # gone with the file's closing, however the process ends
+            fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, however the process ends
             yield
 
     def _read(self) -> None:
-        """Takes in what has been added since the last time, by whomever."""
+        """Read the keys that any process has added since the last call."""
         rows = min(_size(self._keys) // _KEY, _size(self._vectors) // (2 * self.dim))
         if rows < self._count:  # the files were deleted or damaged
             self._rows, self._count = {}, 0
@@ -99,7 +104,7 @@ class CachedEncoder:
         self._count = rows
 
     def _repair(self) -> None:
-        """Cuts off what is half written; only while alone, and after reading."""
+        """Truncate incomplete data. The caller holds the lock and has called `_read`."""
         for path, size in ((self._keys, self._count * _KEY), (self._vectors, self._count * 2 * self.dim)):
             if _size(path) > size:
                 with path.open("r+b") as file:

@@ -1,12 +1,12 @@
-"""The links as files: the newest of each reference, as JSON lines, as citations in OpenCitations' columns, as Parquet.
+"""Export the newest link of each reference to files: JSON lines, citations in OpenCitations' columns, or Parquet.
 
-``newest`` keeps the newest value of every key on disk, ``formats`` writes a row at a time, ``export`` gives the folder its name
-when all of it is whole.
+``newest`` keeps the newest value of every key on disk, ``formats`` writes row by row, and ``export`` gives the folder its name
+when all files are complete.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-#: The formats by their names on the command line, in the order in which they are written.
+#: Names of the formats on the command line, in the order in which the files are written.
 FORMATS: Final = ("parquet", "csv", "jsonl")

@@ -1,10 +1,9 @@
-"""An export in the making: a folder under another name until all of it is whole."""
+"""Write an export to a folder that gets its name only when all files are complete."""
 
 from __future__ import annotations
 
 import fcntl
 import importlib.metadata
-import os
 import secrets
 import shutil
 import time
@@ -22,30 +21,31 @@ from reflink.errors import BadRecord, ExportFailed
 from reflink.graph.formats import WRITERS, Format
 from reflink.graph.newest import Newest, Place
 from reflink.graph.rows import NEWEST_EVENT, read
+from reflink.storage import durable
 
 MANIFEST: Final = "manifest.json"
-#: A line for each value that could not be read; there only if there was one.
+#: File with a line per value that could not be read; absent if there was none.
 UNREADABLE: Final = "unreadable.jsonl"
-#: Of the manifest, the files' names and their columns.
+#: Version of the manifest, the files' names and their columns.
 FORMAT_VERSION: Final = 1
 
 _TABLE: Final = "table"
 _LOCK: Final = "lock"
 _TELL_EVERY: Final = 5000
 
-#: Hears how many references are written.
+#: Callback with the number of references written.
 Progress = Callable[[int], object]
 
 
 class GraphExport:
-    """Writes the newest links into ``out``, a folder that is absent or empty until all files are whole.
+    """Write the newest links into ``out``, a folder that is absent or empty until all files are complete.
 
-    Fill ``table``, then ``finish``. A context manager: what was begun is removed at the end if it was not finished; what a
-    killed process has left beside ``out`` is removed by the next one. Raises ExportFailed.
+    Fill ``table``, then call ``finish``. A context manager: on exit it removes an unfinished export. The next export removes
+    the remains of a killed one beside ``out``. Raises ExportFailed.
     """
 
     def __init__(self, out: Path, formats: Sequence[str], *, places: tuple[str, str], bare: bool = False) -> None:
-        """``places``: what the two numbers of a place are called. ``bare``: links without their event are read too."""
+        """``places``: names of the two numbers of a record address. ``bare``: also accept links without their event."""
         self._out = out.resolve()
         self._places, self._bare = places, bare
         self._refused = 0
@@ -68,14 +68,14 @@ class GraphExport:
             raise
 
     def refuse(self, place: Place, key: bytes | None, why: BadRecord) -> None:
-        """Notes a value that cannot be read, which then is in none of the files."""
+        """Record a value that cannot be read; none of the link files contains it."""
         self._refused += 1
         said = {} if key is None else {"key": key.decode(errors="backslashreplace")}
         with (self._folder / UNREADABLE).open("ab") as file:
             file.write(orjson.dumps({**dict(zip(self._places, place, strict=True)), **said, "why": str(why)}) + b"\n")
 
     def finish(self, source: Mapping[str, Any], progress: Progress = lambda _: None) -> dict[str, Any]:
-        """Writes all files and gives the folder its name. Returns the manifest; ``source`` goes into it as it is."""
+        """Write all files and give the folder its name. Returns the manifest, which contains ``source`` unchanged."""
         try:
             counts = self._write(progress)
             for file in self._files:
@@ -121,19 +121,19 @@ class GraphExport:
         return counts
 
     def _publish(self) -> None:
-        """All is on disk before the folder has its name, and the name is on disk before it is told."""
+        """Rename the folder to ``out``. The files are on disk before the rename, and the name is on disk on return."""
         self.table.close()
         shutil.rmtree(self._folder / _TABLE)
         for path in self._folder.iterdir():
-            _synced(path)
+            durable.sync(path)
         (self._folder / _LOCK).unlink()
-        _synced(self._folder)
-        self._folder.rename(self._out)  # takes the place of an empty folder, and of nothing else
-        _synced(self._out.parent)
+        durable.sync(self._folder)
+        self._folder.rename(self._out)  # replaces an empty folder only
+        durable.sync(self._out.parent)
 
     def _sweep(self) -> None:
         for left in self._out.parent.glob(f".{self._out.name}.*.partial"):
-            with suppress(OSError), (left / _LOCK).open("rb") as lock:  # refused where its maker lives
+            with suppress(OSError), (left / _LOCK).open("rb") as lock:  # the lock fails while its process runs
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(left, ignore_errors=True)
 
@@ -142,11 +142,3 @@ class GraphExport:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._open.close()
-
-
-def _synced(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,10 +1,9 @@
-"""The formats of an export: each writes one file, a row at a time, in memory that does not grow with the rows."""
+"""The formats of an export. Each writes one file row by row; memory does not grow with the number of rows."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final, Protocol
@@ -13,27 +12,28 @@ import orjson
 
 from reflink.errors import ExportFailed
 from reflink.graph.rows import Row
+from reflink.storage import durable
 
-#: Rows that become Arrow's at once, and rows of one row group.
+#: Rows per conversion to Arrow, and rows per row group.
 _TOGETHER: Final = 8192
 _GROUP: Final = 16 * _TOGETHER
 
 
 class Format(Protocol):
-    """A file in the making. ``written``: its rows so far."""
+    """A file that is being written. ``written``: number of rows so far."""
 
     FILE: ClassVar[str]
     written: int
 
     def write(self, value: bytes, row: Row) -> None:
-        """One reference: its value as it was read, and as a row. Rows must come in order of their references."""
+        """Write one reference, given as the value read and as a row. Rows must come in order of their references."""
 
     def close(self) -> None:
-        """All is on disk, or an OSError is raised."""
+        """Flush the file to disk and close it. Raises OSError."""
 
 
 class JsonLines:
-    """A line a reference: what the topic holds under its key, byte for byte."""
+    """One line per reference: the value of its key in the topic, byte for byte."""
 
     FILE: ClassVar = "links.jsonl"
 
@@ -42,7 +42,7 @@ class JsonLines:
         self._file = (folder / self.FILE).open("wb", buffering=2**20)
 
     def write(self, value: bytes, row: Row) -> None:
-        """One reference. A value that spans lines, which no worker writes, is brought into one."""
+        """Write one reference. A value of several lines, which no worker writes, is serialised again as one line."""
         if b"\n" in value or b"\r" in value:
             value = orjson.dumps(orjson.loads(value))
         self._file.write(value + b"\n")
@@ -54,12 +54,13 @@ class JsonLines:
 
 
 class OpenCitations:
-    """A line a citation, in the columns of the OpenCitations Index: a pair of works once, unresolved references not at all.
+    """One line per citation in the columns of the OpenCitations Index: each pair of works once, no unresolved references.
 
-    ``citing`` and ``cited`` are work ids, ``scheme:value`` as OpenCitations Meta writes identifiers. The other columns are
-    empty, since a link does not know them. An OCI is made of a number of its supplier, which OpenCitations assigns:
-    reflink has none, so any OCI made here would be somebody else's. Dates, journals and authors of both works are not
-    in a link.
+    ``citing`` and ``cited`` are work ids, ``scheme:value`` like identifiers in OpenCitations Meta. The other columns are empty:
+
+    - An OCI contains a number that OpenCitations assigns to its supplier. reflink has no such number, so an OCI made here would
+      belong to another supplier.
+    - A link does not contain the dates, journals and authors of both works.
     """
 
     FILE: ClassVar = "citations.csv"
@@ -74,10 +75,10 @@ class OpenCitations:
         self._citing, self._cited = "", set[str]()
 
     def write(self, value: bytes, row: Row) -> None:
-        """One reference, if it is linked and its paper has not cited the same work before."""
+        """Write one reference if it is linked and its paper has not cited the same work before."""
         if row.cited is None:
             return
-        if row.citing != self._citing:  # a paper's references follow each other: their ids begin with its id and "#"
+        if row.citing != self._citing:  # references of a paper are adjacent: their ids begin with its id and "#"
             self._citing, self._cited = row.citing, set()
         if row.cited not in self._cited:
             self._cited.add(row.cited)
@@ -91,7 +92,7 @@ class OpenCitations:
 
 
 class Parquet:
-    """A row a reference, the columns of ``Row``, in row groups of 131,072; needs pyarrow (extra ``export``)."""
+    """One row per reference with the columns of ``Row``, in row groups of 131,072; needs pyarrow (extra ``export``)."""
 
     FILE: ClassVar = "links.parquet"
 
@@ -105,7 +106,7 @@ class Parquet:
         self._batches: list[Any] = []
 
     def write(self, value: bytes, row: Row) -> None:
-        """One reference."""
+        """Write one reference."""
         self._rows.append(row)
         self.written += 1
         if len(self._rows) == _TOGETHER:
@@ -124,7 +125,7 @@ class Parquet:
         self._batches = []
 
     def close(self) -> None:
-        """The last group, the footer, flushed to disk."""
+        """Write the last group and the footer, flush to disk and close."""
         if self._rows:
             self._convert()
         if self._batches:
@@ -133,7 +134,7 @@ class Parquet:
         _to_disk(self._raw)
 
 
-#: What begins a file in a folder, by the format's name.
+#: Constructor of each format by name; its argument is the folder.
 WRITERS: Final[dict[str, Callable[[Path], Format]]] = {"parquet": Parquet, "csv": OpenCitations, "jsonl": JsonLines}
 
 
@@ -168,6 +169,5 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _to_disk(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+    durable.flush(file)
     file.close()

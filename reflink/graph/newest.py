@@ -1,4 +1,4 @@
-"""The newest value of every key, on disk: so memory does not grow with the number of links."""
+"""The newest value of every key, kept on disk so that memory does not grow with the number of links."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rocksdict import BlockBasedOptions, DBCompressionType, Options, Rdict, Writ
 
 from reflink.errors import ExportFailed
 
-#: Where a value was read: partition and offset, or file and line.
+#: Record address of a value: partition and offset, or file and line.
 Place = tuple[int, int]
 
 _PLACE: Final = struct.Struct(">iq")
-#: Rows, or bytes of values, that are written at once.
+#: Maximum rows and bytes of values per write batch.
 _TOGETHER: Final = 2000
 _TOGETHER_BYTES: Final = 8_000_000
 _WRITE_BUFFER_BYTES: Final = 32 * 2**20
@@ -26,9 +26,9 @@ _OPEN_FILES: Final = 200
 
 
 class Newest:
-    """A table in a folder of its own, key -> the value put last, which is thrown away after use. A context manager.
+    """A temporary table in its own folder: key -> the last value put. A context manager.
 
-    Nothing of it survives a crash, and nothing needs to. Every method raises ExportFailed when the disk refuses.
+    Its content does not survive a crash and need not. Every method raises ExportFailed if reading or writing fails.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,7 +38,8 @@ class Newest:
         options.set_write_buffer_size(_WRITE_BUFFER_BYTES)
         options.set_compression_type(DBCompressionType.lz4())
         options.set_keep_log_file_num(1)
-        # Of every open file the index is in memory, so neither may be many: a key of each block, blocks of each file.
+        # RocksDB keeps the index of every open file in memory, with one key per block. Large blocks keep an index small, and
+        # large files and a limit of open files keep the number of indexes small.
         blocks = BlockBasedOptions()
         blocks.set_block_size(_BLOCK_BYTES)
         options.set_block_based_table_factory(blocks)
@@ -48,7 +49,7 @@ class Newest:
         self._unlogged.disable_wal = True
         try:
             self._db = Rdict(str(folder), options)
-        except Exception as error:  # rocksdict raises nothing more precise
+        except Exception as error:  # rocksdict raises no more specific class
             raise self._failed(error) from None
         self._begin()
 
@@ -56,7 +57,7 @@ class Newest:
         self._batch, self._rows, self._bytes = WriteBatch(raw_mode=True), 0, 0
 
     def put(self, key: bytes, value: bytes | None, place: Place) -> None:
-        """Replaces what is there under the key; None takes it away."""
+        """Set the value of the key; None removes the key."""
         if value is None:
             self._batch.delete(key)
         else:
@@ -67,7 +68,7 @@ class Newest:
             self._write()
 
     def rows(self) -> Iterator[tuple[bytes, Place, bytes]]:
-        """Every key with the place and the value that was put last, in order of the keys' bytes."""
+        """Yield (key, record address, value) of the last value of every key, in order of the keys' bytes."""
         self._write()
         rows = self._db.iter()
         rows.seek_to_first()
@@ -93,7 +94,7 @@ class Newest:
         return ExportFailed(f"{self._folder}: {said}: is the disk full? It must hold all links, compressed, beside the export")
 
     def close(self) -> None:
-        """Lets go of its files. Doing it twice does no harm."""
+        """Close the files of the table. Idempotent."""
         if not self._closed:
             self._closed = True
             self._db.close()

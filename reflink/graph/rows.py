@@ -1,4 +1,4 @@
-"""A link as a flat row: from an event of the topic ``links``, or from a line of ``reflink link --json``."""
+"""Convert a link to a flat row, from an event of the topic ``links`` or a line of ``reflink link --json``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import orjson
 
 from reflink.errors import BadRecord
 
-#: The newest contract of link events that is read. What is newer would be misread.
+#: The newest readable schema version of link events. Newer events could be misread, so they are rejected.
 NEWEST_EVENT: Final = 1
 
 _LARGEST: Final = 2**63 - 1
 
 
 class Row(NamedTuple):
-    """One reference's outcome, the columns of the Parquet file. Times are milliseconds since 1970.
+    """The outcome of one reference, with the columns of the Parquet file. Times are milliseconds since 1970.
 
-    The last five are None for a line of ``reflink link --json``, which does not know them.
+    The last five fields are None for a line of ``reflink link --json``, which does not contain them.
     """
 
     reference: str
@@ -40,9 +40,9 @@ class Row(NamedTuple):
 
 
 def read(value: bytes, *, bare: bool = False) -> Row:
-    """The row of a link event; with ``bare``, of a link without its event too. Raises BadRecord.
+    """Return the row of a link event or, with ``bare``, also of a link without its event. Raises BadRecord.
 
-    Only what the row needs is checked; what it does not know is nobody's fault.
+    Only the fields of the row are checked; unknown fields are ignored.
     """
     try:
         event = orjson.loads(value)

@@ -1,4 +1,4 @@
-"""JATS, NLM and PMC articles → `reflink.entities.Paper`."""
+"""Parse JATS, NLM and PMC articles to `reflink.entities.Paper`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["Limits", "parse"]
 
 
 def parse(data: bytes, *, source: str | None = None, limits: Limits | None = None, infer: bool = True) -> Paper:
-    """One article from its XML.
+    """Parse one article from its XML.
 
-    ``source`` is what the caller calls it (file name, message key): used in errors, and as the paper's id when the article
-    states no identifier. ``infer``: citations that their publisher did not tag get the fields that are sure
-    (`reflink.entities.Inferred`). Broken XML gives what can be recovered, and ``warnings`` say so.
-    Raises NotAPaper when the bytes are no JATS/NLM article, TooLarge when ``limits`` are exceeded.
+    ``source``: the caller's name of the article (file name, message key), used in errors, and as the paper's id if the article
+    has no identifier. ``infer``: recognise the fields of untagged citations (`reflink.entities.Inferred`). Broken XML is
+    recovered as far as possible, with ``warnings``. Raises NotAPaper if the bytes are not a JATS/NLM article, and TooLarge if
+    ``limits`` are exceeded.
     """
     limits = limits or Limits()
     document = read(data, source, limits)
@@ -32,5 +32,5 @@ def parse(data: bytes, *, source: str | None = None, limits: Limits | None = Non
 
 
 def _own_name(document: Document, data: bytes, source: str | None) -> str:
-    """What to call a paper without identifiers."""
+    """Return the name of a paper without identifiers: its source, its publisher's id, or a digest of its bytes."""
     return (source or "").strip() or publisher_id(document.article) or "sha256:" + hashlib.sha256(data).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""All references of an article: which citation elements are one work, which are several, and what each is called."""
+"""Build all references of an article: merge citation elements that describe the same work and assign reference ids."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from reflink.recognition import recognise
 from reflink.text import normalise
 
 _UNSTRUCTURED: Final = "display-unstructured"
-#: Share of the shorter description's words that the other must have for both to be one work.
+#: Share of the words of the shorter description that the other must contain for both to describe the same work.
 _SAME_WORDS: Final = 0.5
-#: How many works back in its entry a citation may be the second description of; bounds the comparisons.
+#: Number of preceding works of the entry that a citation is compared with; bounds the comparisons.
 _NEAR: Final = 16
-#: Citations of one paper whose fields are inferred, at the most: as many as the longest real bibliographies have.
+#: Maximum number of citations per paper whose fields are inferred: the length of the longest real bibliographies.
 _INFERRED: Final = 1000
-#: Longest XML id that goes into a reference's id, in characters.
+#: Maximum length, in characters, of an XML id that is used in a reference's id.
 _MAX_XML_ID: Final = 100
 
 
 @dataclass(slots=True)
 class Entry:
-    """One ``<ref>`` (or a citation outside any) and the works it cites."""
+    """One ``<ref>``, or a citation outside every ``<ref>``, and the works it cites."""
 
     xml_id: str | None
     label: str | None
@@ -37,7 +37,7 @@ class Entry:
 
 
 def references(document: Document, citing: str, name: str, limits: Limits, *, infer: bool) -> tuple[Reference, ...]:
-    """The works cited, in document order; ``infer``: with what is recognised where nothing is tagged.
+    """Return the references of the article in document order; with ``infer``, recognise the fields of untagged citations.
 
     Raises TooLarge beyond ``limits.references``.
     """
@@ -60,7 +60,7 @@ def references(document: Document, citing: str, name: str, limits: Limits, *, in
 
 
 def entries(document: Document, name: str, limits: Limits) -> list[Entry]:
-    """The bibliography's entries that cite anything, sub-articles' and stray citations' included."""
+    """Return the entries with at least one work, including the entries of sub-articles and outside every ``<ref>``."""
     found: list[Entry] = []
     scan, kinds = scanned(document, name, limits)
     at = 0
@@ -73,7 +73,10 @@ def entries(document: Document, name: str, limits: Limits) -> list[Entry]:
 
 
 def _works(citations: list[Citation], kinds: list[list[int]]) -> list[Citation]:
-    """The works of one entry: two descriptions of one work become one. ``kinds``: of each, its element and its alternatives."""
+    """Return the works of one entry; merge two descriptions of the same work.
+
+    ``kinds``: of each citation, its element code and the number of its ``<citation-alternatives>`` (0: none).
+    """
     if len(citations) == 1:
         (citation,) = citations
         read_citation(citation, spaced=kinds[0][0] != ELEMENT)
@@ -96,7 +99,11 @@ def _works(citations: list[Citation], kinds: list[list[int]]) -> list[Citation]:
 
 
 def _same(first: list[int], second: list[int], one: Citation, other: Citation) -> bool:
-    """Whether two citations of one entry describe one work: they say so, are equal, or share words in two kinds of markup."""
+    """Whether two citations of one entry describe the same work.
+
+    They do if they are in the same ``<citation-alternatives>``, if one is marked as unstructured display, if their texts are
+    equal, or if their markup is of two kinds and they share words.
+    """
     if second[1] and first[1] == second[1]:
         return True
     if _UNSTRUCTURED in (one.get("kind"), other.get("kind")) or one["raw_text"] == other["raw_text"]:
@@ -112,10 +119,10 @@ def _words(citation: Citation) -> frozenset[str]:
 
 
 def _merged(structured: Citation, printed: Citation) -> Citation:
-    """One work from two descriptions: the text as printed, the fields of the better tagged one, identifiers from both."""
+    """Merge two descriptions of a work: the printed text, the fields of the one with more tags, the identifiers of both."""
     best, other = (printed, structured) if tagged(printed) > tagged(structured) else (structured, printed)
     merged = {**other, **best, "raw_text": printed["raw_text"]}
-    if "last_names" in best:  # given names go with their own last names only
+    if "last_names" in best:  # given names must match the last names one to one
         merged["given_names"] = best.get("given_names", ())
     merged.pop("raw_noid", None)
     if "raw_noid" in printed:
@@ -135,7 +142,7 @@ def _stated(citation: Citation, field: str) -> dict[str, str]:
 
 
 def _keys(found: list[Entry]) -> list[str]:
-    """What names each entry within the paper: its XML id where that is unique, else the position of its first work."""
+    """Return the unique name of each entry within the paper: its XML id if unique, else the position of its first work."""
     positions: list[str] = []
     position = 1
     for entry in found:
@@ -144,7 +151,7 @@ def _keys(found: list[Entry]) -> list[str]:
     ids = [entry.xml_id for entry in found]
     times = Counter(ids)
     keys = [xml_id if xml_id and times[xml_id] == 1 and _usable(xml_id) else None for xml_id in ids]
-    # An XML id may look like the position of an entry that has none.
+    # An XML id may equal the position of an entry that has no usable one; the position wins.
     holders = {key: at for at, key in enumerate(keys) if key is not None}
     waiting = [positions[at] for at, key in enumerate(keys) if key is None]
     while waiting:

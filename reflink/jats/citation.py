@@ -1,4 +1,4 @@
-"""One scanned citation → the fields of one reference."""
+"""Convert one scanned citation to the fields of a reference."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from reflink.jats.scanner.vocabulary import NUMBER
 from reflink.jats.sourcetext import line, unescaped
 from reflink.stripping import REMOVED, separate
 
-#: Fields of `reflink.entities.Reference` by name; what the citation does not say is absent.
+#: Fields of `reflink.entities.Reference` by name; missing fields are absent.
 Citation = dict[str, Any]
 
-#: A citation's text is cut here, in characters: real ones are a quarter of it at most, and reading more costs without bound.
+#: Maximum length of a citation's text, in characters; it bounds the cost. Real citations have at most a quarter of it.
 MAX_TEXT: Final = 10_000
-#: What describes a work; without any of it the publisher tagged nothing.
+#: Fields that describe a work. A citation without any of them is untagged.
 DESCRIBING: Final = ("title", "chapter_title", "last_names", "collab", "editors", "venue", "year", "volume", "first_page")
 
 _PAGE_BREAK: Final = re.compile(r"[-‐‑–—,;]+")
-#: What stands in for fields that have no element of their own.
+#: Substitute fields, and the field that each replaces if it is absent.
 _STAND_INS: Final = {"_data_title": "title", "_part_title": "chapter_title", "_number": "first_page"}
 _LOOSE: Final = re.compile(r" +([,.;:)\]])")
 _LINK: Final = re.compile(f"{BEGINS}([^{ENDS}]*){ENDS}")
 
 
 def tagged(citation: Citation) -> int:
-    """How many of the fields that describe a work the markup gave."""
+    """Return the number of tagged fields that describe the work."""
     return sum(name in citation for name in DESCRIBING)
 
 
 def raw_query(citation: Citation) -> str:
-    """As `reflink.entities.Reference.raw_query`."""
+    """Return the text that `reflink.entities.Reference.raw_query` will return."""
     return str(citation["raw_noid" if "raw_noid" in citation else "raw_text"])
 
 
 def read_citation(said: Citation, *, spaced: bool) -> None:
-    """Finishes what the scanner made of one citation, in place: identifiers, and what comes in parts.
+    """Complete the scanner's object of one citation in place: identifiers, names, titles and substitute fields.
 
-    What only the text says is left to others, identifiers excepted (``ids_weak``). ``spaced``: white space between its elements
-    means something.
+    Of the untagged text this function reads only identifiers (``ids_weak``). ``spaced``: white space between the citation's
+    elements is significant.
     """
     printed: str = said["raw_text"]
     ids: dict[str, str] = {}
@@ -54,7 +54,7 @@ def read_citation(said: Citation, *, spaced: bool) -> None:
         kept = {_LOOSE.sub(r"\1", item[2]) for item in items if not _taken(*item, said, ids)}
         if BEGINS in bare:
             bare = _LINK.sub(lambda link: link[1] if link[1] in kept else REMOVED, bare)
-            hints = hints or any(kept)  # their text was not looked at yet
+            hints = hints or any(kept)  # the scanner has not searched the text of these elements
     elif "ids" in said:
         ids = said.pop("ids")
     if ids:
@@ -63,7 +63,7 @@ def read_citation(said: Citation, *, spaced: bool) -> None:
     if len(printed) > MAX_TEXT:
         said["raw_text"] = printed[:MAX_TEXT].rstrip()
         said.pop("raw_noid", None)
-        hints = True  # what is left was not looked at as a whole
+        hints = True  # the shortened text as a whole is not yet searched
         bare = (bare or printed)[:MAX_TEXT].rstrip()
     if hints or (bare and bare != printed):
         found, noid = separate(bare or printed, plain=not hints)
@@ -74,10 +74,10 @@ def read_citation(said: Citation, *, spaced: bool) -> None:
 
 
 def _taken(code: int, declared: int, text: str, href: str, said: Citation, ids: dict[str, str]) -> bool:
-    """Reads one element that may hold an identifier; true when its text is nothing else."""
+    """Read one element that may hold an identifier; return whether its text is only an identifier."""
     if code != NUMBER:
         return identify(code, text, declared, unescaped(href) if href else href, ids)
-    if text.startswith("10.") and (doi := normalise_doi(text)):  # some publishers give the DOI for the article's number
+    if text.startswith("10.") and (doi := normalise_doi(text)):  # some publishers put the DOI in place of the article number
         ids.setdefault("doi", doi)
         return True
     if text:
@@ -86,7 +86,7 @@ def _taken(code: int, declared: int, text: str, href: str, said: Citation, ids: 
 
 
 def _finish(said: Citation, spaced: bool) -> None:
-    """Puts what comes in parts, in lists or in place of something else where it belongs."""
+    """Move names, titles, lists and substitutes to the fields that they belong to."""
     if "_names" in said:
         said.update(named(said.pop("_names")))
     if "last_names" in said:
@@ -113,7 +113,10 @@ def _finish(said: Citation, spaced: bool) -> None:
 
 
 def _title(parts: list[tuple[int, str, str]], spaced: bool) -> str | None:
-    """One title of the parts it may be split into: those with letters, and what stands between adjacent ones."""
+    """Join the parts of a title, with the text between them, until that text contains a letter or digit.
+
+    A part without letters and digits counts as text between parts.
+    """
     title = pending = ""
     for seamless, between, part in parts:
         pending += "" if spaced and seamless else between

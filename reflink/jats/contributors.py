@@ -1,4 +1,4 @@
-"""Who wrote it: the contributors of an article's front matter → last names, given names, groups."""
+"""Read the authors from the contributors of an article's front matter: last names, given names, groups."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 _NAMES: Final = frozenset(("name", "string-name"))
 _GROUPS: Final = frozenset(("collab", "collab-alternatives"))
 _ALTERNATIVES: Final = frozenset(("name-alternatives", "collab-alternatives"))
-#: ``contrib-type`` of an author, in lower case, hyphens for spaces; others end in "author". Unknown ones are no authors.
+#: ``contrib-type`` of an author, in lower case with hyphens for spaces; types that end in "author" count too, no others.
 _AUTHORS: Final = frozenset(("", "author", "authors", "aut", "au", "group", "collab", "person"))
-#: ``content-type`` of a group of contributors that are not authors, and of the members of a group that is one.
+#: ``content-type`` of a group of contributors that are not authors, and of the members of a group that is an author.
 _NO_AUTHORS: Final = re.compile(r"editor|review|referee|translat|advis|staff")
 _MEMBERS: Final = re.compile(r"collab-list|non-byline|collaborator|investigator|member")
 _OTHER_ROLE: Final = re.compile(r"\b(?:editor|reviewer|referee|translator)s?\b", re.IGNORECASE)
-#: What a group's element holds beside its name.
+#: Elements within a group's element that are not part of its name.
 _BESIDE: Final = (
     "contrib-group", "contrib", "xref", "fn", "aff", "address", "email", "role", "contrib-id", "ext-link", "uri", "bio",
     "author-comment", "etal",
@@ -33,19 +33,19 @@ _PARTICLES: Final = frozenset(
      "ibn", "ter", "ten", "zu", "zur", "st.")
 )  # fmt: skip
 
-#: Last name or name of a group, given names, whether it is a group.
+#: Last name or group name, given names, whether it is a group.
 _Author = tuple[str, str, bool]
 Contributors = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 def contributors(items: list[etree._Element], language: str | None) -> Contributors:
-    """The authors among ``<contrib-group>`` and ``<contrib>`` elements, in order: their names, given names, and the groups.
+    """Return the authors among ``<contrib-group>`` and ``<contrib>`` elements in order: names, given names, and the groups.
 
-    Editors, reviewers and the members of a group are no authors. ``language`` is the article's: it chooses among several
+    Editors, reviewers and the members of a group are not authors. ``language``, the article's, selects one of several
     spellings of a name.
     """
     authors: list[_Author] = []
-    doubtful: list[_Author] = []  # called nothing, but of a role that is not an author's
+    doubtful: list[_Author] = []  # without a contrib-type, but with another role than author
     for item in items:
         if item.tag == "contrib":
             _read(item, "", language, authors, doubtful)
@@ -72,7 +72,7 @@ def _read(contrib: etree._Element, group: str, language: str | None, authors: li
         return
     names: list[_Author] = []
     groups: list[_Author] = []
-    spoken = False  # of a name in one language already
+    spoken = False  # whether a name with a language was read
     other = False
     for item in contrib:
         tag = item.tag
@@ -90,7 +90,7 @@ def _read(contrib: etree._Element, group: str, language: str | None, authors: li
 
 
 def _alternative(item: etree._Element, tags: frozenset[str], language: str | None) -> list[_Author]:
-    """The spelling in the article's language; else the one without a language, else the English one, else the first."""
+    """Return the spelling in the article's language, else one without a language, else the English one, else the first."""
     choice: list[tuple[int, int, etree._Element]] = []
     for at, part in enumerate(item):
         if part.tag in tags:
@@ -123,14 +123,14 @@ def _name(item: etree._Element) -> _Author:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Last name and given names of a name in one piece: "Wang, X.", "Wang X", "Xiao Wang" or the only one, "Suharto"."""
+    """Split an undivided name into last name and given names: "Wang, X.", "Wang X", "Xiao Wang" or a single name, "Suharto"."""
     last, comma, given = text.partition(",")
     if comma and last.strip() and not _SUFFIX.fullmatch(given.strip()):
         return last.strip(), given.strip()
     words = last.split()
     while len(words) > 1 and _SUFFIX.fullmatch(words[-1]):
         words.pop()
-    end, longest = len(words), 2 if last.isupper() else 8  # in capitals a short name looks like initials
+    end, longest = len(words), 2 if last.isupper() else 8  # in an all-capital name, a short name looks like initials
     while end > 1 and len(words[end - 1]) <= longest and _INITIALS.fullmatch(words[end - 1]):
         end -= 1
     if 0 < end < len(words):

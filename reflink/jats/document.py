@@ -1,4 +1,4 @@
-"""Bytes → the article's element tree, safely: no network, no DTD, no entity expansion; what is broken is recovered."""
+"""Parse untrusted bytes to the article's element tree: no network, no DTD, no entity expansion; recover broken XML."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reflink.jats.trimming import trimmed
 
 @dataclass(frozen=True)
 class Limits:
-    """What one paper may cost. Beyond it `TooLarge` is raised.
+    """Limits of one paper; `TooLarge` is raised beyond them.
 
-    ``size`` in bytes of XML, ``depth`` in nested elements (256 is the most there can be), ``references`` in works cited.
+    ``size``: bytes of XML. ``depth``: nested elements, at most 256. ``references``: cited works.
     """
 
     size: int = 64 * 2**20
@@ -28,10 +28,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Document:
-    """The ``<article>`` element, its tags without namespace, and what was lost or guessed on the way.
+    """The ``<article>`` element, its tags without namespace, and warnings about lost or guessed content.
 
-    ``source`` is its XML in well-formed UTF-8, which may hold comments, processing instructions and CDATA;
-    ``prefixed``: its elements' names may have prefixes.
+    ``source`` is its XML in well-formed UTF-8, which may contain comments, processing instructions and CDATA.
+    ``prefixed``: element names in ``source`` may have prefixes.
     """
 
     article: etree._Element
@@ -40,12 +40,12 @@ class Document:
     prefixed: bool
 
 
-#: Names of the ISO sets in the JATS DTDs that HTML does not know, or knows as something else.
+#: Entities of the ISO sets in the JATS DTDs that HTML does not define, or defines as another character.
 ISO_ENTITIES: Final[dict[str, str]] = {"Thetas": "Θ", "thetas": "θ", "b.alpha": "α", "b.beta": "β", "rang": "⟩", "lang": "⟨"}
 _PREDEFINED: Final = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
-#: Elements within each other that libxml2 allows.
+#: Maximum nesting depth of libxml2.
 _DEEPEST: Final = 256
-#: An entity that the paper declares itself is replaced when it is no longer than this; longer or nested ones are dropped.
+#: Maximum length, in bytes, of an entity that the paper declares. Longer or nested entities are dropped.
 _SHORT: Final = 64
 
 _BOMS: Final = (
@@ -55,11 +55,11 @@ _BOMS: Final = (
 _ENCODING: Final = re.compile(rb"<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"'][^>]{0,100}?\?>")
 _DECLARATION: Final = re.compile(r"^\s*<\?xml[^>]*\?>")
 _ASCII_LIKE: Final = frozenset(("utf-8", "ascii", "iso8859-1", "cp1252", "iso8859-15", "iso8859-2", "cp1250"))
-#: What may stand where an entity is sought: an entity, or the beginning of what holds none.
+#: An entity, or the beginning of a comment or CDATA section, which contain no entities.
 _ENTITY: Final = re.compile(rb"&([A-Za-z_][A-Za-z0-9_.:-]{0,63});|<!--|<!\[CDATA\[")
 _ENDS: Final = {b"<!--": b"-->", b"<![CDATA[": b"]]>"}
 _NAMED: Final = re.compile(rb"&(?!#|amp;|lt;|gt;|quot;|apos;)")
-#: The next thing in a DOCTYPE that ends it, opens or closes its subset, or holds what may look like that.
+#: The next token of a DOCTYPE that may end it, open or close its internal subset, or contain such characters.
 _DOCTYPE_STEP: Final = re.compile(rb"[\[\]>]|\"[^\"]*\"|'[^']*'|<!--|<\?|<!")
 _DECLARED: Final = re.compile(
     rb"<!ENTITY\s+([A-Za-z_][\w.:-]*)\s+(?:\"((?:[^\"%&<]|&#x?[0-9A-Fa-f]{1,6};)*)\"|'((?:[^'%&<]|&#x?[0-9A-Fa-f]{1,6};)*)')\s*>"
@@ -69,13 +69,13 @@ _UTF8: Final = frozenset(("utf-8", "utf8", "ascii", "us-ascii"))
 _FORBIDDEN: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _CHARACTER: Final = re.compile(r"&#(?:0*(\d{1,9})|x0*([0-9A-Fa-f]{1,8}));")
 _PARTS: Final = frozenset(("front", "back"))
-#: Roots of documents whose ``<article>`` is something else.
+#: Roots of documents in which ``<article>`` is not a JATS article.
 _OTHERS: Final = frozenset(("html", "TEI"))
 _RECOVERABLE_LIMITS: Final = ("Excessive depth", "too long", "huge", "Huge")
 
 
 def read(data: bytes, source: str | None, limits: Limits) -> Document:
-    """Parses one article. Raises TooLarge (``size``, ``depth``) and NotAPaper; both name ``source``."""
+    """Parse one article. Raises TooLarge (``size``, ``depth``) and NotAPaper; both name ``source``."""
     name = source or "paper"
     if len(data) > limits.size:
         raise TooLarge(f"{name}: {len(data)} bytes of XML, the limit is {limits.size}")
@@ -93,7 +93,7 @@ def read(data: bytes, source: str | None, limits: Limits) -> Document:
 
 
 def _as_ascii_like(data: bytes, name: str, warnings: list[str]) -> bytes:
-    """The bytes without a BOM, in an encoding in which markup is ASCII."""
+    """Return the bytes without a BOM, in an encoding whose markup is ASCII."""
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             if encoding == "utf-8":
@@ -113,7 +113,7 @@ def _as_ascii_like(data: bytes, name: str, warnings: list[str]) -> bytes:
     except LookupError:
         warnings.append(f"unknown encoding {declared[1].decode()!r}: read as UTF-8")
         return _declared_utf8(data.lstrip())
-    if encoding == "ascii":  # so says many a UTF-8 file
+    if encoding == "ascii":  # many UTF-8 files declare ASCII
         return _declared_utf8(data.lstrip())
     return data.lstrip() if encoding in _ASCII_LIKE else _transcoded(data.lstrip(), encoding, name, warnings)
 
@@ -125,7 +125,7 @@ def _declared_utf8(data: bytes) -> bytes:
 def _transcoded(data: bytes, encoding: str, name: str, warnings: list[str]) -> bytes:
     try:
         text = data.decode(encoding, errors="replace")
-    except (LookupError, UnicodeError):  # a codec that is not for documents
+    except (LookupError, UnicodeError):  # a codec that does not decode text
         raise NotAPaper(f"{name}: encoding {encoding!r} is not one of text") from None
     if "\ufffd" in text:
         warnings.append(f"bytes that are not {encoding} were replaced")
@@ -133,7 +133,7 @@ def _transcoded(data: bytes, encoding: str, name: str, warnings: list[str]) -> b
 
 
 def _without_doctype(data: bytes, warnings: list[str]) -> bytes:
-    """Drops the DOCTYPE, whose entities nothing here may expand, after giving names their characters."""
+    """Remove the DOCTYPE, since the parser must not expand its entities, and replace named entities by their characters."""
     declared: dict[bytes, bytes] = {}
     start = data.find(b"<!DOCTYPE")
     end = _doctype_end(data, start) if start >= 0 else -1
@@ -144,7 +144,7 @@ def _without_doctype(data: bytes, warnings: list[str]) -> bytes:
 
 
 def _doctype_end(data: bytes, start: int) -> int:
-    """Where the DOCTYPE that begins at ``start`` ends; -1 when that cannot be told."""
+    """Return the end of the DOCTYPE that begins at ``start``; -1 if it cannot be determined."""
     at, depth = start + len(b"<!DOCTYPE"), 0  # depth: 1 in the internal subset, 2 in a declaration there
     while found := _DOCTYPE_STEP.search(data, at):
         at, step = found.end(), found[0]
@@ -172,7 +172,7 @@ def _doctype_end(data: bytes, start: int) -> int:
 
 
 def _with_characters(data: bytes, declared: dict[bytes, bytes], warnings: list[str]) -> bytes:
-    """Replaces named entities: the paper's own short ones, those of the ISO sets; others are dropped."""
+    """Replace the paper's own short entities and the entities of the ISO sets and HTML; drop all other named entities."""
     unknown: set[str] = set()
     parts: list[bytes] = []
     at = 0
@@ -206,7 +206,7 @@ def _characters(name: bytes, declared: dict[bytes, bytes], unknown: set[str]) ->
 
 
 def _source(data: bytes, root: etree._Element, article: etree._Element, *, broken: bool) -> bytes:
-    """The bytes that say in UTF-8 what the tree says: those that were read, or the tree written out."""
+    """Return the article as UTF-8: ``data`` if it is well-formed UTF-8 with the article as root, else the serialised tree."""
     encoding = root.getroottree().docinfo.encoding or "utf-8"
     if not broken and root is article and (encoding.lower() in _UTF8 or data.isascii()):
         return data
@@ -214,7 +214,7 @@ def _source(data: bytes, root: etree._Element, article: etree._Element, *, broke
 
 
 def _parse(data: bytes, name: str, limits: Limits, warnings: list[str]) -> tuple[etree._Element, bool]:
-    """The root, without what its tree is not needed for, and whether it had to be recovered."""
+    """Return the root, without bodies and reference lists where possible, and whether the XML had to be recovered."""
     shorter = trimmed(data) if limits.depth >= _DEEPEST else None
     if shorter is not None and (root := _attempt(shorter, recover=False)[0]) is not None and _local(root) == "article":
         return root, False
@@ -234,7 +234,7 @@ def _parse(data: bytes, name: str, limits: Limits, warnings: list[str]) -> tuple
 
 
 def _without_forbidden(data: bytes) -> bytes:
-    """Broken XML as UTF-8 in which characters that no XML may hold, written out or as references, are U+FFFD."""
+    """Return broken XML as UTF-8, with U+FFFD for characters and character references that XML forbids."""
     declared = _ENCODING.match(data[:300])
     encoding = declared[1].decode() if declared else "utf-8"
     text = _DECLARATION.sub("", data.decode(encoding, errors="replace"), count=1)
@@ -259,7 +259,7 @@ def _attempt(data: bytes, *, recover: bool) -> tuple[etree._Element | None, str]
 
 
 def _article(root: etree._Element, name: str) -> etree._Element:
-    """The one article in the document, which may be wrapped in something else."""
+    """Return the only article of the document; other elements may enclose it. Raises NotAPaper."""
     kind = _local(root)
     articles = [root] if kind == "article" else [] if kind in _OTHERS else list(root.iter("{*}article"))
     papers = [item for item in articles if any(_local(child) in _PARTS for child in item)]
@@ -273,7 +273,7 @@ def _article(root: etree._Element, name: str) -> etree._Element:
 
 
 def _plainly_named(article: etree._Element) -> etree._Element:
-    """The article with its elements out of their namespace; MathML and the like keep theirs."""
+    """Remove the namespace of the article and its children from all element names; other namespaces (MathML) stay."""
     spaces = {_space(item) for item in (article, *article)}
     for space in spaces - {""}:
         for element in article.iter(f"{{{space}}}*"):
@@ -282,16 +282,16 @@ def _plainly_named(article: etree._Element) -> etree._Element:
 
 
 def _local(element: etree._Element) -> str:
-    """An element's name without its namespace; recovered ones may have no proper name, and what is no element has none."""
+    """Return an element's name without its namespace; recovered names may be malformed, and nodes of other kinds have none."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def _space(element: etree._Element) -> str:
-    """The namespace of an element's name."""
+    """Return the namespace of an element's name; empty if it has none."""
     return element.tag.rpartition("}")[0][1:] if isinstance(element.tag, str) else ""
 
 
 def _check_depth(article: etree._Element, name: str, limits: Limits) -> None:
-    """libxml2 has refused what is deeper than 256."""
+    """Raise TooLarge beyond ``limits.depth``. libxml2 itself refuses elements nested deeper than 256."""
     if limits.depth < _DEEPEST and article.xpath("boolean(.//*[count(ancestor::*) >= $depth])", depth=limits.depth):
         raise TooLarge(f"{name}: elements nested deeper than {limits.depth}")

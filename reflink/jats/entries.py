@@ -1,4 +1,4 @@
-"""An article's XML → its entries, each with the citations in it, as JSON-like Python values."""
+"""Run the scanner over an article's XML; return its entries and their citations as JSON-like Python values."""
 
 from __future__ import annotations
 
@@ -9,38 +9,40 @@ import orjson
 
 from reflink.errors import TooLarge
 from reflink.jats.document import Document, Limits
-from reflink.jats.scanner.scan import DEEP, FULL, MANY, scan
+from reflink.jats.scanner.layout import FULL, TOO_DEEP, TOO_MANY, buffers
+from reflink.jats.scanner.scan import scan
 
-#: One entry: its citations (see `reflink.jats.scanner.records`), then its XML id as written in the XML, and its label.
+#: One entry: its citations (see `reflink.jats.scanner.records`), then its XML id as spelled in the XML, then its label.
 Scanned = list[Any]
 
-# The fewest bytes of XML that a citation and an item of one take.
+# Minimum size, in bytes of XML, of a citation and of an item of a citation.
 _CITATION: Final = len("<ref>x</ref>")
 _ITEM: Final = len("<uri></uri>")
 
 
 def scanned(document: Document, name: str, limits: Limits) -> tuple[list[Scanned], list[list[int]]]:
-    """All entries in document order, and for each citation its element's code and its ``<citation-alternatives>``.
+    """Return all entries in document order, and for each citation its element code and number of ``<citation-alternatives>``.
 
-    Raises TooLarge beyond ``limits.references``.
+    Raises TooLarge beyond ``limits.references``, and if elements are nested too deep for the scanner.
     """
     data = np.frombuffer(document.source, np.uint8)
     n = len(data)
-    out, aside = np.empty(n + 16, np.uint8), np.empty(n + 16, np.uint8)
-    items = np.empty((n // _ITEM + 16, 6), np.int64)
-    rows = np.empty((min(limits.references, n // _CITATION) + 1, 2), np.int64)
-    room = 4 * n + 4096
-    happened = FULL
-    while happened == FULL:
+    room, citations, items = 4 * n + 4096, min(limits.references, n // _CITATION) + 1, n // _ITEM + 16
+    while True:
         js = np.empty(room, np.uint8)
         js[0] = ord("[")
-        happened, citations, written = scan(data, document.prefixed, out, aside, js[1:], rows, items)
+        used = buffers(data, js[1:], citations, items)
+        scan(used, document.prefixed)
+        (state,) = used.state
+        if state["result"] != FULL:
+            break
         room *= 2
-    if happened == MANY or citations > limits.references:
-        raise TooLarge(f"{name}: more than {limits.references} references")
-    if happened == DEEP:
+    if state["result"] == TOO_DEEP:
         raise TooLarge(f"{name}: elements nested too deep")
+    if state["result"] == TOO_MANY or state["citations"] > limits.references:
+        raise TooLarge(f"{name}: more than {limits.references} references")
+    written = int(state["written"])
     if not written:
         return [], []
     js[written] = ord("]")  # in place of the last comma
-    return orjson.loads(js[: written + 1].data), rows[:citations].tolist()
+    return orjson.loads(js[: written + 1].data), used.rows[: state["citations"]].tolist()

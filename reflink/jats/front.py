@@ -1,6 +1,6 @@
-"""The article's own description: identifiers, title, authors, journal, date, pages, abstract, relations.
+"""Read an article's own metadata: identifiers, title, authors, journal, date, pages, abstract, relations.
 
-Each part is read in one pass over its children; nothing of the tree is changed.
+One pass over the children of each part reads it. The tree is not changed.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from reflink.jats.links import ID_TYPES
 from reflink.jats.rawtext import text_of
 from reflink.jats.related import related
 
-#: A year of publication as written, alone or with what surrounds it.
+#: A year of publication in a text.
 YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
-#: Which ``pub-id-type`` is the publisher's own id, best first. In "other" SciELO counts the articles of an issue.
+#: Values of ``pub-id-type`` for the publisher's own id, best first. SciELO uses "other" to number the articles of an issue.
 _OWN_IDS: Final = ("publisher-id", "manuscript", "publisher-manuscript", "pii", "sici", "art-access-id", "other")
 _COUNT: Final = re.compile(r"\d{1,6}")
-#: Elements whose first one with text is taken as it is.
+#: Elements whose first occurrence with text is used unchanged.
 _PLAIN: Final = frozenset(("volume", "issue", "fpage", "lpage", "elocation-id", "page-range"))
-_PAGE_BREAK: Final = re.compile(r"\s*(?:[–—,;+]|(?<=[\divxlcIVXLC])[-‐‑])\s*")  # the hyphen of "S-3" is none
-#: Dates of a manuscript, of its processing or of another article: not of this publication.
+_PAGE_BREAK: Final = re.compile(r"\s*(?:[–—,;+]|(?<=[\divxlcIVXLC])[-‐‑])\s*")  # not the hyphen of "S-3"
+#: Date types that are not dates of this publication, but of the manuscript, its processing or another article.
 _UNPUBLISHED: Final = frozenset(
     ("nihms-submitted", "received", "rev-recd", "rev-request", "accepted", "submitted", "preprint", "hwp-received",
      "hwp-created", "retracted", "corrected")
 )  # fmt: skip
-#: In a title: what belongs to the notes below it.
+#: Elements of a title that hold notes.
 _NOTES: Final = ("fn", "author-notes", "fn-group")
 _NOTE_LINKS: Final = frozenset((None, "fn", "author-notes", "table-fn", "aff", "corresp"))
 _WORD: Final = re.compile(r"[^\W\d_]{4}")
@@ -48,7 +48,7 @@ _ABBREVIATIONS: Final = frozenset(("nlm-ta", "iso-abbrev"))
 
 
 def front(article: etree._Element) -> dict[str, Any]:
-    """Fields of `reflink.entities.Paper` by name; those that are missing are absent."""
+    """Return the fields of `reflink.entities.Paper` by name, without missing ones."""
     language = (article.get(_LANG) or "").strip().lower() or None
     kind = article.get("article-type")
     found: dict[str, Any] = {"article_type": kind, "language": language}
@@ -69,7 +69,7 @@ def front(article: etree._Element) -> dict[str, Any]:
 
 
 def publisher_id(article: etree._Element) -> str | None:
-    """The publisher's own id of the article, for want of a better one."""
+    """Return the publisher's own id of the article, for articles without another identifier."""
     meta = article.find("front/article-meta")
     return _publisher_id(list(meta.iterchildren("article-id"))) if meta is not None else None
 
@@ -101,7 +101,7 @@ def _read_meta(meta: etree._Element, language: str | None, found: dict[str, Any]
     number = plain.get("elocation-id", "")
     known = _ids(ids, number)
     if number.startswith("10.") or number[:6].lower() == "arxiv:":
-        number = ""  # an identifier, no article's number
+        number = ""  # an identifier, not an article number
     pages = _PAGE_BREAK.split(plain.get("page-range", ""))
     found["ids"] = known
     found["publisher_id"] = _publisher_id(ids)
@@ -114,7 +114,7 @@ def _read_meta(meta: etree._Element, language: str | None, found: dict[str, Any]
 
 
 def _ids(items: list[etree._Element], number: str) -> Ids:
-    """The article's identifiers. A DOI of one version of it gives way to the DOI of all of them."""
+    """Return the article's identifiers. The DOI of one version is used only if there is no DOI for all versions."""
     ids: dict[str, str] = {}
     spare: str | None = None
     for item in items:
@@ -151,7 +151,7 @@ def _publisher_id(items: list[etree._Element]) -> str | None:
 
 
 def _read_titles(group: etree._Element, found: dict[str, Any]) -> None:
-    """Title and subtitle as one line, "Title: subtitle", as citations have them; the same of translations."""
+    """Read title and subtitle as one line, "Title: subtitle", the form of citations; read translated titles likewise."""
     titles: list[str] = []
     subtitles: list[str] = []
     translated: list[list[str]] = []
@@ -185,19 +185,19 @@ def _joined(titles: list[str]) -> str:
 
 
 def _title(item: etree._Element) -> str:
-    """The text without the marks and texts of notes."""
+    """Return the text of a title without the marks and texts of notes."""
     if len(item) and next(item.iter("xref", *_NOTES), None) is not None:
         item = deepcopy(item)
         for link in list(item.iter("xref")):
             if link.get("ref-type") not in _NOTE_LINKS and _WORD.search("".join(map(str, link.itertext()))):
-                link.tag = "italic"  # words of the title that happen to be a link
+                link.tag = "italic"  # the link encloses words of the title
         etree.strip_elements(item, "xref", *_NOTES, with_tail=False)
     text = text_of(item)
     return text if text[-1:].isalnum() else _unmarked(text)
 
 
 def _unmarked(text: str) -> str:
-    """A star or dagger at the end is the mark of a note; the star of "A*" is part of the name."""
+    """Remove the mark of a note, a star or dagger, from the end of a title; keep the star of "A*", which is part of a name."""
     bare = text.rstrip(_MARKS)
     marks = text[len(bare) :]
     if not _DAGGERS.isdisjoint(marks):
@@ -219,7 +219,7 @@ def _titles_of_translations(article: etree._Element) -> Iterator[str]:
 def _read_journal(journal: etree._Element, found: dict[str, Any]) -> None:
     titles: list[str] = []
     abbreviations: list[str] = []
-    stated: list[str] = []  # abbreviations by their element: the better name for want of a title
+    stated: list[str] = []  # from <abbrev-journal-title>: preferred to other abbreviations if there is no title
     codes: list[str] = []
     issns: list[str] = []
     publisher: str | None = None
@@ -252,7 +252,7 @@ def _read_journal(journal: etree._Element, found: dict[str, Any]) -> None:
 
 @lru_cache(maxsize=4096)
 def _issn(text: str) -> str | None:
-    """``NNNN-NNNX``, or None where the check digit is wrong."""
+    """Return the first ISSN in ``text`` as ``NNNN-NNNX``; None if there is none or its check digit is wrong."""
     found = _ISSN.search(text)
     digits = (found[1] + found[2]).upper() if found else ""
     if not digits.isascii() or not digits.strip("0"):
@@ -262,7 +262,7 @@ def _issn(text: str) -> str | None:
 
 
 def _year(date: etree._Element) -> int | None:
-    """The year of one date; `_read_meta` takes the earliest date of publication that the article states."""
+    """Return the year of one date. `_read_meta` uses the earliest publication date of the article."""
     text = ""
     for item in date:
         if item.tag == "year":

@@ -1,4 +1,4 @@
-"""Identifiers in ``pub-id``, ``object-id``, ``ext-link``, ``uri``, ``self-uri``, by their text, address and type."""
+"""Read identifiers from the text, address and type of ``pub-id``, ``object-id``, ``ext-link``, ``uri`` and ``self-uri``."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from reflink.identifiers import NORMALISERS
 from reflink.jats.scanner.vocabulary import EXT_LINK, ID_CODES, MEDLINE, URI
 from reflink.stripping import separate
 
-#: ``pub-id-type`` and ``ext-link-type`` of the identifiers that name a work.
+#: Kinds of identifiers by ``pub-id-type`` or ``ext-link-type``.
 ID_TYPES: Final[dict[str, str]] = {declared: "pmcid" if declared == "pmc" else declared for declared in ID_CODES}
 _KINDS: Final = {code: ID_TYPES[declared] for declared, code in ID_CODES.items()}
-#: What publishers write on a link beside a reference; no part of the citation.
+#: Texts of links that publishers add to a reference; they are not part of the citation.
 _BUTTONS: Final = frozenset(
     ("pubmed", "pubmed abstract", "crossref", "cross ref", "google scholar", "reference source", "publisher full text",
      "full text", "free full text", "pmc free article", "pubmed central full text", "view article", "webcite",
      "web of science", "scopus", "doi", "pmc", "link")
 )  # fmt: skip
 _NO_ADDRESS: Final = re.compile(r"[\s<>\"]|^https?(?!://[^\s])")
-#: Longest text or address that is looked at, in characters.
+#: Maximum number of characters of a text or address that are read.
 _LONGEST: Final = 10_000
 
 
 def identify(code: int, text: str, declared: int, href: str, ids: dict[str, str]) -> bool:
-    """Notes the element's identifiers in ``ids``; true when its text is nothing but an identifier or address.
+    """Add the element's identifiers to ``ids``; return whether its text is only an identifier, an address or a link's label.
 
-    ``code`` is the element's and ``declared`` its type's, see `reflink.jats.scanner.vocabulary`; ``href`` is its address.
+    ``code``: code of the element; ``declared``: code of its type (both of `reflink.jats.scanner.vocabulary`). ``href``: its
+    address.
     """
     link = code in (EXT_LINK, URI)
     if kind := _KINDS.get(declared):
@@ -49,7 +50,7 @@ def identify(code: int, text: str, declared: int, href: str, ids: dict[str, str]
 
 
 def _maybe_identifying(address: str) -> bool:
-    """Whether an address may hold an identifier, or anything but an address."""
+    """Whether an address may contain an identifier, or text that is not an address."""
     lower = address.lower()
     return "10." in lower or "pm" in lower or "pubmed" in lower or "arxiv" in lower or _NO_ADDRESS.search(address) is not None
 

@@ -1,4 +1,4 @@
-"""Names of people, those that the markup does not split included."""
+"""Build the name fields of a reference and split names that the markup does not split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INITIALS: Final = re.compile(r"(?:[A-Z]\.?-?){1,4}")
 
 
 def named(people: list[tuple[int, int, str, str]]) -> dict[str, Any]:
-    """Fields of a reference from (group, whether the name is in one piece, last or whole name, given name) of each person."""
+    """Return the name fields of a reference from (group, name is unsplit, last or whole name, given name) of each person."""
     authors: list[tuple[str, str]] = []
     editors: list[str] = []
     for group, whole, last, given in people:
@@ -32,7 +32,7 @@ def named(people: list[tuple[int, int, str, str]]) -> dict[str, Any]:
 
 
 def split(name: str) -> tuple[str, str]:
-    """Last and given name of a name written as one string: "Wang, X.", "Wang X" or "Xiao Wang"."""
+    """Split a name written as one string, "Wang, X.", "Wang X" or "Xiao Wang", into last and given name."""
     if found := _SURNAME_FIRST.match(name):
         return found[1].strip(), found[2].strip()
     words = name.strip(" ,").split()

@@ -1,7 +1,7 @@
-"""The text of one element of the tree as one line, in the order of its markup.
+"""Return the text of an element of the tree as one line, in document order.
 
-Markup within words (italic, sup, …) joins its text seamlessly; every other element is set apart by a space, unless punctuation
-already joins the texts.
+The text of inline markup (italic, sup, …) joins the text around it without a space. A space separates the text of every other
+element from its surroundings, unless punctuation already joins the texts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CLOSE: Final = frozenset(" \t\n\r\xa0,.;:)]}-‐‑–—/(")
 
 
 def text_of(element: etree._Element) -> str:
-    """The text of one element as one line."""
+    """Return the text of one element as one line."""
     if not len(element):
         return " ".join((element.text or "").split())
     pieces: list[str] = []
@@ -28,9 +28,9 @@ def text_of(element: etree._Element) -> str:
 def _walk(element: etree._Element, pieces: list[str]) -> None:
     if text := element.text:
         pieces.append(text)
-    ended = False  # an element that separates words has just ended
+    ended = False  # whether an element that separates words has just ended
     for child in element:
-        tag = child.tag if isinstance(child.tag, str) else "fn"  # what is no element says nothing
+        tag = child.tag if isinstance(child.tag, str) else "fn"  # a node that is not an element has no text
         if tag in INLINE_NAMES:
             if ended and (ahead := "".join(map(str, child.itertext()))) and ahead[0] not in _CLOSE:
                 pieces.append(" ")
@@ -39,7 +39,7 @@ def _walk(element: etree._Element, pieces: list[str]) -> None:
         elif tag not in SILENT_NAMES:
             if pieces and pieces[-1][-1] not in _OPEN:
                 pieces.append(" ")
-            if tag[0] == "{":  # MathML: its tokens are one formula
+            if tag[0] == "{":  # MathML: all its text is one formula
                 pieces += filter(None, ("".join(map(str, child.itertext())),))
             else:
                 _walk(child, pieces)

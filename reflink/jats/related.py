@@ -1,8 +1,8 @@
-"""The other articles that an article names as its own affair: corrected, retracted, commented on, preprint, ….
+"""Read an article's relations to other articles: corrected, retracted, commented on, preprint, ….
 
-A relation is kept when it bears an identifier, and only the article's own ones: those of its sub-articles (peer reviews) and
-of its references are theirs. What the words mean follows the JATS tag libraries and PMC's style; partial retractions and
-addenda count as corrections, as NLM counts them.
+A relation needs an identifier. Relations in sub-articles (peer reviews) and references are not the article's own and are
+ignored. The meaning of the types follows the JATS tag libraries and PMC's style. Partial retractions and addenda count as
+corrections, as in NLM's practice.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from reflink.jats.rawtext import text_of
 
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
 _TAGS: Final = ("related-article", "related-object")
-#: ``ext-link-type`` and the like of a link to a work.
+#: Kinds of identifiers by ``ext-link-type`` and similar attributes of a link to a work.
 _LINK_TYPES: Final = {**ID_TYPES, "pubmed": "pmid", "pmc-id": "pmcid"}
-#: Elements in which a relation is not the article's own.
+#: Elements whose relations are not the article's own.
 _FOREIGN: Final = ("ref", "ref-list", "sub-article", "response")
-#: Longest text or address read for an identifier.
+#: Maximum number of characters of a text or address that are read.
 _MAX: Final = 2_000
 
 _WORDS: Final[tuple[tuple[Relation, str], ...]] = (
@@ -46,7 +46,8 @@ _WORDS: Final[tuple[tuple[Relation, str], ...]] = (
                     "editor-evaluation review has-review"),
 )  # fmt: skip
 _KINDS: Final[dict[str, Relation]] = {word: kind for kind, words in _WORDS for word in words.split()}
-#: The word for a notice names the other article, unless the article is itself that notice and the other one its object.
+#: Types that name a notice. The other article is the notice, unless this article's type has one of the prefixes: then this
+#: article is the notice, and the relation is the one given here.
 _NOTICES: Final[dict[str, tuple[tuple[str, ...], Relation]]] = {
     **dict.fromkeys(("correction", "corrigendum", "erratum", "addendum"), (("corr", "err", "add"), "corrects")),
     **dict.fromkeys(("retraction", "withdrawal"), (("retract", "withdraw"), "retracts")),
@@ -56,7 +57,10 @@ _NOTICES: Final[dict[str, tuple[tuple[str, ...], Relation]]] = {
 
 
 def related(article: etree._Element, head: etree._Element, article_type: str | None, own: Ids) -> tuple[Related, ...]:
-    """The relations of ``article``, whose ``<front>`` is ``head``, in order and each once; none to itself (``own``)."""
+    """Return the distinct relations of ``article`` in order, without those to itself.
+
+    ``head`` is its ``<front>``, ``own`` its identifiers.
+    """
     found: dict[tuple[Relation, tuple[str, ...]], Related] = {}
     itself: frozenset[str] | None = None
     for kind, ids, stated in _stated(article, head, (article_type or "").lower()):
@@ -81,7 +85,7 @@ def _stated(article: etree._Element, head: etree._Element, article_type: str) ->
         else:
             stated = item.get("link-type") or item.get("related-object-type") or item.get("document-type")
             kind = _kind(stated, article_type)
-            if kind or (stated and "article" in stated.lower()):  # other objects are data, books, trials
+            if kind or (stated and "article" in stated.lower()):  # objects of other types are data, books, trials
                 yield kind or "companion", _ids(item), stated
 
 
@@ -118,9 +122,9 @@ def _kind(stated: str | None, article_type: str) -> Relation | None:
 
 
 def _ids(item: etree._Element) -> Ids:
-    """The identifiers of a relation: of its link, of the elements in it, else of its text.
+    """Return the identifiers of a relation from its link and its elements, else from its text.
 
-    A bare number in the text is a page, whatever the link is said to be.
+    A number without a label in the text is a page, whatever the declared type of the link.
     """
     ids: dict[str, str] = {}
     _add(ids, _declared(item.get("ext-link-type"), item.get(_HREF)))
@@ -137,7 +141,7 @@ def _ids(item: etree._Element) -> Ids:
 
 
 def _declared(kind: str | None, value: str | None) -> Ids:
-    """The identifier that is said to be of some kind; or the one that an address spells."""
+    """Return the identifier of the declared kind, else the identifiers found in the value, such as an address."""
     value = (value or "").strip()[:_MAX]
     name = _LINK_TYPES.get((kind or "").strip().lower())
     if name and (known := NORMALISERS[name](value)):
@@ -152,7 +156,7 @@ def _add(ids: dict[str, str], more: Ids) -> None:
 
 
 def _history(history: etree._Element) -> Iterator[tuple[Relation, Ids, str | None]]:
-    """Preprint, reviewed preprint and reports, as ``<event>`` elements of the history tell them."""
+    """Yield the preprint, reviewed preprint and reports of the ``<event>`` elements of the history."""
     for event in history.iterchildren("event"):
         date = next(event.iterchildren("date", "pub-date"), None)
         of_event = event.get("event-type") or (date.get("date-type") if date is not None else None)
@@ -164,7 +168,7 @@ def _history(history: etree._Element) -> Iterator[tuple[Relation, Ids, str | Non
 
 
 def _of_translation(part: etree._Element) -> Ids:
-    """A translation that the article holds can have a DOI of its own."""
+    """Return the DOI of a translation within the article, if it has one."""
     for item in part.iterfind("front-stub/article-id"):
         if (item.get("pub-id-type") or "").lower() == "doi":
             return _declared("doi", text_of(item))

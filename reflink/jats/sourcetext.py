@@ -1,4 +1,4 @@
-"""Text as it stands in XML source, between tags or in attributes."""
+"""Decode text and attribute values of XML source."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
 def unescaped(text: str) -> str:
-    """Character references and the five predefined entities replaced; anything else stays."""
+    """Replace character references and the five predefined entities; leave other references unchanged."""
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
 
 def attribute(text: str) -> str:
-    """The value of an attribute as XML has it, without white space around it."""
+    """Return an attribute's value, normalised as XML defines, without leading and trailing white space."""
     return unescaped(_BLANK.sub(" ", text)).strip()
 
 
 def line(text: str) -> str:
-    """The same with white space collapsed."""
+    """Decode a text and collapse its white space."""
     if text.isalnum():
         return text
     return " ".join(unescaped(text).split())

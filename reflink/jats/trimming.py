@@ -1,7 +1,9 @@
-"""Leaving out of an article what its tree is not needed for: the body, and the lists of references.
+"""Remove the body and the reference lists from an article before the tree is built.
 
-The scanner reads the references from the bytes, and nobody reads the body: a tree of both would be most of the work. They
-are left out only where they certainly are well-formed, so that the rest is broken if and only if the whole is.
+1. The tree of these parts is not needed: the scanner reads references from the bytes, and nothing reads the body.
+2. Building it would be most of the work of parsing.
+3. Invariant: the remaining bytes are well-formed if and only if the whole article is. Therefore a part is removed only if
+   `reflink.jats.scanner.balance` confirms that it is well-formed.
 """
 
 from __future__ import annotations
@@ -16,18 +18,18 @@ from reflink.jats.scanner.vocabulary import name_hash
 
 _ROOT: Final = re.compile(rb"<article(?=[\s>])(?:[^\"'>]|\"[^\"]*\"|'[^']*')*>")
 _PREFIX: Final = re.compile(rb"\sxmlns:([\w.-]+)\s*=")
-#: What may be left out. A body is needed when it holds relations to other articles.
+#: Elements that may be removed. An element that contains relations to other articles stays.
 _PARTS: Final = np.array([name_hash(b"body"), name_hash(b"ref-list")], np.uint64)
 _ANY: Final = np.zeros(0, np.uint64)
 _RELATION: Final = b"related-"
 _DECLARATION: Final = re.compile(rb"<\?xml\s[^>]*\?>")
 _OTHER_ENCODING: Final = re.compile(rb"\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
-#: Most elements that are tried: those in doubt cost time.
+#: Maximum number of elements to remove; bounds the time.
 _TRIALS: Final = 64
 
 
 def trimmed(data: bytes) -> bytes | None:
-    """The bytes of an article without bodies and lists of references; None when nothing can be left out."""
+    """Return the article without bodies and reference lists; None if nothing can be removed."""
     declaration = _DECLARATION.match(data)
     if b"<![CDATA[" in data or (declaration and _OTHER_ENCODING.search(declaration[0])):
         return None

@@ -1,4 +1,4 @@
-"""Lexical similarity: character trigrams, s = 2JC/(J+C), and an exact index of them that grows."""
+"""Lexical similarity: character trigrams, their similarity s = 2JC/(J+C), and an exact, growing index of texts."""
 
 from reflink.lexical.index import LexicalIndex
 from reflink.lexical.trigrams import similarity, trigrams

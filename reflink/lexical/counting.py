@@ -1,6 +1,6 @@
-"""The search of a segment without bitmaps: all posting lists of a query are counted. Few texts need nothing better.
+"""The search of a segment without bitmaps: count all posting lists of a query. For few texts this is fast enough.
 
-The same over lists of any length is what inverted indexes do, and what the benchmark compares with.
+Inverted indexes do the same over lists of any length; the benchmark compares with it.
 """
 
 from __future__ import annotations
@@ -10,33 +10,35 @@ import numpy as np
 
 from reflink.lexical.bounds import score
 from reflink.lexical.heaps import insert
-from reflink.lexical.layout import LIST_BLOCK, Codes, Floats, Ints, Layout, Mask, Ranks
+from reflink.lexical.layout import LIST_BLOCK, Floats, Ints, LiveRows
+from reflink.lexical.queries import Queries
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def search(
-    layout: Layout, ranks: Ranks, alive: Mask, codes: Codes, query_offsets: Ints, k: int, floors: Floats
-) -> tuple[Ints, Floats, Ints]:
-    """The k best rows of each of n queries, as ``searching.search``; the layout has at most 32,768 rows, all in one list."""
-    queries, rows = len(query_offsets) - 1, len(layout.sizes)
-    best, scores = np.empty((queries, k), np.int64), np.empty((queries, k), np.float64)
-    found = np.zeros(queries, np.int64)
-    counts = np.zeros(LIST_BLOCK * 2, np.int32)  # room for any 16 bits: a damaged file must not lead outside
-    for query in range(queries):
-        wanted = codes[query_offsets[query] : query_offsets[query + 1]]
+def search(rows: LiveRows, queries: Queries, k: int) -> tuple[Ints, Floats, Ints]:
+    """Return the k best rows of each of n queries, as ``searching.search``: rows, scores, number found. Ignores seeds.
+
+    There are at most 32,768 rows, in one list.
+    """
+    layout, count = rows.layout, len(rows.layout.sizes)
+    best, scores = np.empty((len(queries.floors), k), np.int64), np.empty((len(queries.floors), k), np.float64)
+    found = np.zeros(len(queries.floors), np.int64)
+    counts = np.zeros(LIST_BLOCK * 2, np.int32)  # room for any uint16: a damaged file must not cause access out of bounds
+    for query in range(len(queries.floors)):
+        wanted = queries.codes[queries.offsets[query] : queries.offsets[query + 1]]
         if len(wanted) == 0:
             continue
-        counts[:rows] = 0
+        counts[:count] = 0
         for code in wanted:
             for at in range(layout.starts[code], layout.starts[np.int64(code) + 1]):
                 counts[layout.postings[at]] += 1
-        least = floors[query]
-        for row in range(rows):
-            if counts[row] == 0 or not alive[row]:
+        least = queries.floors[query]
+        for row in range(count):
+            if counts[row] == 0 or not rows.alive[row]:
                 continue
             value = score(np.int64(counts[row]), len(wanted), np.int64(layout.sizes[row]))
             if value >= least:
-                found[query] = insert(best[query], scores[query], found[query], row, value, ranks)
+                found[query] = insert(best[query], scores[query], found[query], row, value, rows.ranks)
                 if found[query] == k:
                     least = max(least, scores[query, k - 1])
     return best, scores, found

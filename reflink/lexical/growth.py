@@ -1,8 +1,8 @@
-"""How an index grows: each addition is a segment, a removal kills rows, and segments are merged so that they stay few.
+"""Changes of an index: an addition is a new segment, a removal marks rows dead, and merges keep the number of segments small.
 
-A segment is merged with the one before it when it has at least half as many living texts: so there are at most log2(n) of
-them, and each text is moved log2(n) times. Small merges are done at once, others in a thread of their own; what dies in
-the meantime is dead in what comes out. Everything changes in one step, by putting another tuple of parts in place.
+A segment is merged with its predecessor if it has at least half as many living texts. So an index of n texts has at most
+log2(n) segments, and each text is moved log2(n) times. Small merges run immediately, others in a background thread; rows that
+die during a merge are marked dead in its result. Every change is atomic for readers: it assigns a new tuple of parts.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from reflink.lexical.segments import Segment
 from reflink.lexical.storage import Storage
 from reflink.text import Mode
 
-#: Texts of two segments that are merged at once: some milliseconds.
+#: Max texts of a merge that runs immediately, in the caller's thread: some milliseconds.
 AT_ONCE: Final = 4096
 
 
 class Growth:
-    """The parts of an index, the old and large ones first. Changes wait for one another, not for merges.
+    """The parts of an index, old and large parts first. Changes are serialised and do not wait for background merges.
 
-    With a ``storage`` merged segments are written there and mapped; what it names changes with ``flush`` only.
+    With a ``storage``, segments merged in the background are written there and mapped; its current state changes only in
+    ``flush``.
     """
 
     def __init__(self, mode: Mode, parts: Iterable[Part] = (), storage: Storage | None = None) -> None:
         self._mode = mode
         self._storage = storage
-        #: What searches see.
+        #: The parts that searches read.
         self.parts: tuple[Part, ...] = tuple(part for part in parts if part.count)
         self._lock = threading.Lock()
         self._merging: tuple[Segment, ...] = ()
@@ -37,26 +38,26 @@ class Growth:
         self._failure: Exception | None = None
 
     def add(self, ids: Sequence[str], segment: Segment) -> None:
-        """Adds a segment of these ids; what there was of them dies. Raises what a merge before failed with."""
+        """Add a segment of these ids; their older rows die. Raises the error of an earlier background merge."""
         with self._lock:
             self._raise_failure()
             self.parts = (*_without(self.parts, ids), Part.of(segment))
             self._tidy()
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Kills the rows of these ids. Raises what a merge before failed with."""
+        """Mark the rows of these ids dead. Raises the error of an earlier background merge."""
         with self._lock:
             self._raise_failure()
             self.parts = _without(self.parts, ids)
             self._tidy()
 
     def settle(self) -> None:
-        """Returns when no merge is under way or due."""
+        """Block until no merge is running or due."""
         while (thread := self._thread) is not None:
             thread.join()
 
     def flush(self) -> None:
-        """Writes what is in memory only, and the dead rows. Raises OSError."""
+        """Write the segments that are only in memory, and the dead rows, to the storage. Raises OSError."""
         if self._storage is None:
             return
         while True:
@@ -92,7 +93,7 @@ class Growth:
             self._thread.start()
 
     def _due(self, most: int | None = None) -> tuple[Part, ...]:
-        """What is to be merged next, with at most so many living texts: two neighbours, or one that is mostly dead."""
+        """Return the parts to merge next, of at most ``most`` living texts: two neighbours, or one mostly dead part."""
         for at in range(len(self.parts) - 1, -1, -1):
             part = self.parts[at]
             before = self.parts[at - 1] if at else None
@@ -121,15 +122,15 @@ class Growth:
                 with self._lock:
                     self._merging = ()
                     self._replace(due, Part.of(segment))
-            except Exception as error:  # told at the next change: here nobody would hear it
+            except Exception as error:  # the next change raises it: nothing catches exceptions of this thread
                 with self._lock:
                     self._merging, self._failure = (), error
 
     def _replace(self, old: tuple[Part, ...], new: Part) -> None:
-        """Puts ``new`` in the place of ``old``, without what has died since ``old`` was looked at."""
+        """Replace the parts ``old`` by ``new``, less the rows that have died since the merge of ``old`` began."""
         now = {part.segment: part for part in self.parts}
         for each in old:
-            # A part that is not there any more has died as a whole.
+            # A part that is gone had no living rows left.
             died = each.alive & ~now[each.segment].alive if each.segment in now else each.alive
             new = new.without(each.segment.ids.decode(each.segment.ranks[died].tolist()))
         left = [each.segment for each in old if each.segment in now]

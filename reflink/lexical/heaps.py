@@ -1,4 +1,4 @@
-"""The best rows of a query so far: two short arrays in order, best first. Compiled."""
+"""The best rows of a query so far, in two short sorted arrays, best first. Compiled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from reflink.lexical.layout import Floats, Ints, Ranks
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def insert(rows: Ints, scores: Floats, size: int, row: int, score: float, ranks: Ranks) -> Any:
-    """Puts a row in its place among the first ``size`` unless it is there or is not good enough; returns the new size.
+    """Insert a row into the first ``size`` entries unless it is a duplicate or not good enough; return the new size.
 
-    A row is before another when its score is higher, or equal and its ``ranks`` smaller.
+    Rows are ordered by descending score; equal scores by ascending ``ranks``.
     """
     for at in range(size):
         if rows[at] == row:

@@ -1,4 +1,4 @@
-"""An exact index of texts by trigram similarity that grows while it is searched."""
+"""An exact index of texts by trigram similarity that can change while it is searched."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ import numpy as np
 
 from reflink.errors import SnapshotError
 from reflink.hits import Hits
-from reflink.idtable import ABSENT
 from reflink.lexical import storage
 from reflink.lexical.growth import Growth
 from reflink.lexical.layout import Codes, Floats, Ints
 from reflink.lexical.parts import QUERIES, Part
+from reflink.lexical.queries import Queries
 from reflink.lexical.segments import Segment
 from reflink.lexical.trigrams import trigram_sets
+from reflink.storage.idtable import ABSENT
 from reflink.text import MODES, Mode
 
 KIND: Final = "reflink lexical index"
 
-#: Ids and their scores, best first, of one query.
+#: The hits of one query, best first: negative score and id.
 Ranked = list[tuple[float, str]]
 
 
 class LexicalIndex:
-    """Texts by id, searched by s = 2JC/(J+C) over their character trigrams (paper section 3.4.2); exact.
+    """Texts by id, searched exactly by s = 2JC/(J+C) over their character trigrams (paper section 3.4.2).
 
-    Texts are normalised by ``reflink.text`` with ``lexical=True``; ``mode`` says which representative texts they are and is
-    kept with the index. ``threads``: how many share the queries of a search.
+    Texts are normalised by ``reflink.text`` with ``lexical=True``. ``mode`` is the mode of the representative texts and is
+    saved with the index. ``threads``: number of threads that share the queries of a search.
 
-    All methods may be called from any thread. A search sees the state of one moment: every change that had returned before it
-    began, and each change made meanwhile either whole or not at all. No search waits for a change or for a merge: an
-    addition is an immutable segment, and segments are merged in the background (``growth``).
+    All methods are thread-safe. A search sees the state of one moment: all changes that returned before the search began, and
+    each concurrent change either completely or not at all. No search waits for a change or a merge: an addition is an immutable
+    segment, and segments are merged in the background (``growth``).
     """
 
     def __init__(self, mode: Mode = "Raw", *, threads: int = 1) -> None:
@@ -55,10 +56,10 @@ class LexicalIndex:
         return isinstance(id_, str) and any(part.holds([id_])[0] != ABSENT for part in self._growth.parts)
 
     def add(self, ids: Sequence[str], texts: Sequence[str]) -> None:
-        """Adds texts; the text of a known id is replaced, the last of one id in ``ids`` counts. An empty text is never a hit.
+        """Add texts, or replace the text of a known id. Of an id repeated in ``ids`` the last text counts.
 
-        Raises ValueError, and changes nothing, when the lengths differ, an id is empty or a text is not normalised; what a
-        merge before failed with: OSError when the index lives in a folder that did not take it.
+        An empty text is never a hit. Raises ValueError, and changes nothing, if the lengths differ, an id is empty or a text is
+        not normalised. Raises the error of an earlier background merge: OSError if writing to the index's folder failed.
         """
         if len(ids) != len(texts):
             raise ValueError(f"{len(ids)} ids for {len(texts)} texts")
@@ -69,19 +70,19 @@ class LexicalIndex:
             self._growth.add(list(newest), Segment.build(list(newest), list(newest.values())))
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Removes the texts of these ids; unknown ids are passed over."""
+        """Remove the texts of these ids; unknown ids are ignored. Raises the error of an earlier background merge."""
         self._growth.remove(ids)
 
     def search(
         self, texts: Sequence[str], k: int, floor: float | None = None, seeds: Sequence[Sequence[str]] | None = None
     ) -> Hits:
-        """The ``k`` most similar texts of each of n normalised ones: Hits [n, k], scores s in (0, 1], float64.
+        """Return the ``k`` most similar texts of each of n normalised queries: Hits [n, k], scores s in (0, 1], float64.
 
-        ``floor``: only scores of this or more are wanted, which makes it faster. ``seeds``: ids for each text that are
-        probably good, another search's hits for example; they make it faster and change no answer, and may be unknown.
-        A text without a trigram in common with the query is no hit; a query under 3 characters has none. Equal scores are
-        equal ratios of integers, resolved by the smallest id. Raises ValueError when ``k`` is below 1, a text is not
-        normalised, ``floor`` is NaN or there are not as many ``seeds`` as texts.
+        ``floor``: min score of a hit; a floor makes the search faster. ``seeds``: for each query ids that are probably good,
+        for example the hits of another search; they make the search faster, do not change the result, and may be unknown.
+        A text without a trigram in common with the query is not a hit; a query under 3 characters has no hits. Equal scores are
+        equal ratios of integers; they are ordered by ascending id. Raises ValueError if ``k`` is below 1, a query is not
+        normalised, ``floor`` is NaN or the number of ``seeds`` differs from the number of queries.
         """
         if k < 1:
             raise ValueError(f"k is {k}: at least 1 is needed")
@@ -110,11 +111,11 @@ class LexicalIndex:
         return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="lexical")
 
     def settle(self) -> None:
-        """Returns when no merge is under way or due."""
+        """Block until no merge is running or due."""
         self._growth.settle()
 
     def memory(self) -> dict[str, int]:
-        """Bytes of each array, all segments together; those of a saved index are mapped, processes share them."""
+        """Return the bytes of each array, summed over all segments. The arrays of a saved index are mapped and shared."""
         sizes: dict[str, int] = {}
         for part in self._growth.parts:
             for name, array in part.segment.arrays().items():
@@ -122,9 +123,9 @@ class LexicalIndex:
         return sizes
 
     def save(self, folder: str | Path) -> None:
-        """Writes the index into ``folder`` (made if absent), all in one segment; an index already there is replaced.
+        """Write the index to ``folder`` as one segment; create the folder or replace the index in it.
 
-        What is written is the state of the moment it is called; changes and searches go on meanwhile.
+        Saves the state at the time of the call; changes and searches continue meanwhile.
         """
         whole = Part.of(Segment.build([], []))
         for part in sorted(self._growth.parts, key=lambda part: part.count):
@@ -133,10 +134,10 @@ class LexicalIndex:
 
     @classmethod
     def open(cls, folder: str | Path, *, mode: Mode | None = None, verify: bool = False, threads: int = 1) -> Self:
-        """Opens a saved index by memory map: processes share its pages; what is added afterwards stays in memory.
+        """Open a saved index by memory map. Processes share its pages; later additions stay in memory.
 
-        With ``verify`` every byte is compared with its checksum. Raises SnapshotError when the folder was made for another
-        mode than ``mode``: UnusableSnapshot when it is damaged or unfinished.
+        ``verify``: check the checksum of every file. Raises SnapshotError if the folder was made for another mode than
+        ``mode``, and its subclass UnusableSnapshot if the folder is damaged or incomplete.
         """
         about, segment = storage.open_segment(Path(folder), KIND, verify=verify)
         _check_mode(folder, about.get("mode"), mode)
@@ -146,10 +147,10 @@ class LexicalIndex:
 
     @classmethod
     def living(cls, folder: str | Path, mode: Mode, *, verify: bool = False, threads: int = 1) -> Self:
-        """The index that lives in ``folder`` (made if absent): merged segments are written there, and mapped.
+        """Open or create an index stored in ``folder``: merged segments are written there and mapped.
 
-        Killed at any moment it is there again as it was at the last ``flush``. One process at a time may have it. Raises
-        SnapshotError as ``open``.
+        If the process is killed, the next opening restores the state of the last ``flush``. Only one process at a time may open
+        the folder. Raises SnapshotError as ``open``.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -162,7 +163,7 @@ class LexicalIndex:
         return index
 
     def flush(self) -> None:
-        """Returns when a living index has on disk what it holds now. Raises OSError when the disk does not take it."""
+        """Write the current state of an index opened by ``living`` to disk. Raises OSError if writing fails."""
         self._growth.flush()
 
 
@@ -174,17 +175,17 @@ def _check_mode(folder: str | Path, found: object, wanted: Mode | None) -> None:
 def _search(
     parts: Sequence[Part], codes: Codes, offsets: Ints, k: int, least: Floats, seeds: Sequence[Sequence[str]] | None
 ) -> list[Ranked]:
-    """The best of some queries in all parts: negative scores and ids, best first. ``least`` rises on the way."""
+    """Return the best hits of some queries in all parts: negative scores and ids, best first. Increases ``least`` in place."""
     best: list[Ranked] = [[] for _ in range(len(offsets) - 1)]
     names = [id_ for each in seeds or () for id_ in each]
     query_of = np.repeat(np.arange(len(best)), [len(each) for each in seeds]) if seeds else np.empty(0, np.int64)
     rows = [part.holds(names) for part in parts]
-    # First where the seeds are, and the many texts: their k-th best is what the others have to beat.
+    # Parts with seeds first, then large parts: their k-th best scores are the bounds for the other parts.
     for at in sorted(range(len(parts)), key=lambda at: (-np.count_nonzero(rows[at] != ABSENT), -parts[at].count)):
         here = rows[at] != ABSENT
         seed_offsets = np.zeros(len(best) + 1, np.int64)
         np.cumsum(np.bincount(query_of[here], minlength=len(best)), out=seed_offsets[1:])
-        ids, scores, found = parts[at].search(codes, offsets, k, least, rows[at][here], seed_offsets)
+        ids, scores, found = parts[at].search(Queries(codes, offsets, least, rows[at][here], seed_offsets), k)
         for query, one in enumerate(best):
             one += zip((-scores[query, : found[query]]).tolist(), ids[query], strict=True)
             one.sort()

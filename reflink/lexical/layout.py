@@ -1,14 +1,14 @@
-"""How the texts of a segment lie in memory, and how that is built.
+"""The memory layout of the texts of a segment, and its construction.
 
-Texts are *rows*, in ascending order of the size of their trigram sets, equal sizes in the order of their ids. So a block of
-neighbouring rows has one size or few, and one bound holds for all of it. Of each text there are three things:
+Texts are *rows*, in ascending order of the size of their trigram sets; equal sizes are in the order of their ids. So the rows
+of a block have few distinct sizes, and one bound holds for the whole block. A text is stored in three forms:
 
-- its trigrams (``codes[offsets[row]:offsets[row + 1]]``), by which an overlap is counted exactly;
-- a bit in each of its *bitmaps*. A frequent trigram has a bitmap of its own, the others share theirs with some more:
-  such a bit says that the text has one of them at least. Bitmaps lie block by block: those of 2,048 rows, 256 bytes each,
-  are next to each other and fit a processor's L2 cache;
-- a posting in the list of each of its rare trigrams: its place within 32,768 rows, 16 bits. The lists of a trigram follow
-  each other.
+- as its trigrams (``codes[offsets[row]:offsets[row + 1]]``), from which an overlap is counted exactly;
+- as a bit in each of its *bitmaps*. A frequent trigram has a bitmap of its own. Other trigrams share bitmaps: a bit set there
+  means that the text has at least one of them. Bitmaps are stored block by block: the bitmaps of 2,048 rows, 256 bytes each,
+  are contiguous and fit a processor's L2 cache;
+- as a posting in the list of each of its rare trigrams: its position within 32,768 rows, 16 bits. The lists of a trigram are
+  contiguous.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from reflink.idtable import frozen
 from reflink.lexical.trigrams import TRIGRAMS
+from reflink.storage.idtable import frozen
 
-#: Rows of a block of bitmaps, and its words of 64 bits.
+#: Rows in a block, and 64-bit words of one bitmap in a block.
 BLOCK: Final = 2048
 WORDS: Final = BLOCK // 64
-#: Rows whose postings are one list: a byte for each of them fits an L1 cache.
+#: Rows that one posting list covers: a counter of one byte per row fits an L1 cache.
 LIST_BLOCK: Final = 32_768
-#: A trigram in at least one text of so many has a bitmap of its own.
+#: A trigram in at least 1/FREQUENT of the texts has a bitmap of its own.
 FREQUENT: Final = 48
-#: Other trigrams share bitmaps that about so great a part of the texts is in.
+#: Fraction of the texts, approximately, in a bitmap that other trigrams share.
 SHARED: Final = 0.06
-#: A trigram in less than one text of so many has lists.
+#: A trigram in less than 1/RARE of the texts has posting lists.
 RARE: Final = 256
-#: Where there are fewer rows, there are lists of every trigram and no bitmaps.
+#: Min rows of a segment with bitmaps. A smaller one has posting lists of every trigram instead.
 LEAST_WITH_BITMAPS: Final = BLOCK
 
 Codes = npt.NDArray[np.uint16]
@@ -48,11 +48,12 @@ Floats = npt.NDArray[np.float64]
 class Layout(NamedTuple):
     """The arrays of a segment of n rows; read-only, in memory or mapped.
 
-    ``sizes`` uint16 [n], ``offsets`` int64 [n + 1] and ``codes`` uint16: each row's trigrams. ``frequencies`` uint32 [50,653]:
-    rows that hold a trigram. ``bitmap_of`` int32 [50,653]: number of its bitmap, -1 for one in no text. ``shares`` float32: of
-    the rows are in a bitmap. ``bits`` uint64, flat: blocks of ``len(shares) + 1`` bitmaps of 32 words, the last of them empty.
-    ``postings`` uint16, ``starts`` uint32: each trigram has ``lists`` lists; where the l-th 32,768 rows hold trigram t is
-    ``postings[starts[at]:starts[at + 1]]``, at = t * lists + l.
+    ``sizes`` uint16 [n], ``offsets`` int64 [n + 1] and ``codes`` uint16: the trigrams of each row. ``frequencies`` uint32
+    [50,653]: number of rows with each trigram. ``bitmap_of`` int32 [50,653]: number of the trigram's bitmap, -1 if it is in no
+    text or there are no bitmaps. ``shares`` float32: fraction of the rows in each bitmap. ``bits`` uint64, flat: per block
+    ``len(shares) + 1`` bitmaps of 32 words, the last one empty. ``postings`` uint16, ``starts`` uint32: each trigram has
+    ``lists`` lists; the positions of trigram t within the l-th 32,768 rows are ``postings[starts[at]:starts[at + 1]]`` with
+    at = t * lists + l.
     """
 
     sizes: Sizes
@@ -66,8 +67,16 @@ class Layout(NamedTuple):
     postings: Codes
 
 
+class LiveRows(NamedTuple):
+    """The rows that a search reads. ``ranks`` uint32 [n] orders equal scores; ``alive`` bool [n] masks the living rows."""
+
+    layout: Layout
+    ranks: Ranks
+    alive: Mask
+
+
 def build(codes: Codes, offsets: Ints) -> tuple[Layout, Ranks]:
-    """The layout of texts given by their trigrams, and for each row the text it is of: uint32 [n]."""
+    """Return the layout of texts given by their trigrams, and the number of each row's text: uint32 [n]."""
     sizes = np.diff(offsets)
     order = np.argsort(sizes, kind="stable").astype(np.uint32)
     sizes = sizes[order].astype(np.uint16)
@@ -90,12 +99,12 @@ def build(codes: Codes, offsets: Ints) -> tuple[Layout, Ranks]:
 
 
 def _bitmaps(frequencies: Ints, rows: int) -> npt.NDArray[np.int32]:
-    """The number of each trigram's bitmap, -1 for one that is nowhere."""
+    """Return the number of each trigram's bitmap, -1 for a trigram in no text."""
     bitmap_of = np.full(TRIGRAMS, -1, np.int32)
     frequent = np.flatnonzero(frequencies * FREQUENT >= rows)
     bitmap_of[frequent] = np.arange(len(frequent))
     others = np.flatnonzero((frequencies > 0) & (bitmap_of < 0))
-    # Dealt out in the order of their frequencies, as cards are: each bitmap gets its part of the frequent and of the rare.
+    # Assigned round robin in descending frequency, so that each bitmap gets an equal part of the frequent and of the rare ones.
     others = others[np.argsort(-frequencies[others], kind="stable")]
     shared = max(1, round(float(frequencies[others].sum()) / rows / SHARED))
     bitmap_of[others] = len(frequent) + np.arange(len(others)) % shared
@@ -103,7 +112,7 @@ def _bitmaps(frequencies: Ints, rows: int) -> npt.NDArray[np.int32]:
 
 
 def aligned(words: int) -> Words:
-    """Zeros, uint64, that begin a cache line: a vector that lies across two takes twice as long."""
+    """Return zeros, uint64, aligned to a cache line: loading a vector across two lines takes twice as long."""
     room = np.zeros(words + 8, np.uint64)
     skipped = -room.ctypes.data // 8 % 8
     part: Words = room[skipped : skipped + words]
@@ -111,7 +120,7 @@ def aligned(words: int) -> Words:
 
 
 def memory(layout: Layout) -> dict[str, int]:
-    """Bytes of each array."""
+    """Return the bytes of each array by name."""
     return {name: array.nbytes for name, array in layout._asdict().items()}
 
 
@@ -166,7 +175,7 @@ def _fill(
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _set_bits(bits: Words, bitmaps: int) -> Ints:
-    """How many rows are in each bitmap."""
+    """Return the number of rows in each bitmap: int64 [bitmaps]. Counts the bits of a word in parallel."""
     counts = np.zeros(bitmaps, np.int64)
     stride = (bitmaps + 1) * WORDS
     for block in range(len(bits) // stride if bitmaps else 0):

@@ -1,4 +1,4 @@
-"""What a search sees: segments, and which of their rows are alive, as they were at one moment."""
+"""Segments with the mask of their living rows: the immutable state that a search reads."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Final, Self
 
 import numpy as np
 
-from reflink.idtable import ABSENT, frozen
 from reflink.lexical import counting, searching
-from reflink.lexical.layout import BLOCK, Codes, Floats, Ints, Mask
+from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows, Mask
+from reflink.lexical.queries import Queries
 from reflink.lexical.segments import Segment
+from reflink.storage.idtable import ABSENT, frozen
 
-#: Queries that a segment is searched for together: its bitmaps are read once for them.
+#: Max queries in one search of a segment: its bitmaps are read once for all of them.
 QUERIES: Final = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A segment and its living rows: ``alive`` bool [n], ``count`` of them."""
+    """A segment and its living rows: ``alive`` bool [n] is the mask, ``count`` their number."""
 
     segment: Segment
     alive: Mask
@@ -27,12 +28,12 @@ class Part:
 
     @classmethod
     def of(cls, segment: Segment, alive: Mask | None = None) -> Self:
-        """With all rows alive unless told which."""
+        """Return a part of ``segment``; without ``alive`` all rows are alive."""
         alive = np.ones(len(segment), np.bool_) if alive is None else alive
         return cls(segment, frozen(alive), int(np.count_nonzero(alive)))
 
     def without(self, ids: Sequence[str]) -> Self:
-        """The same without these ids; those that are not here are passed over."""
+        """Return the part without these ids; unknown ids are ignored."""
         rows = self.segment.find(ids)
         rows = rows[rows != ABSENT]
         if not self.alive[rows].any():
@@ -42,7 +43,7 @@ class Part:
         return type(self).of(self.segment, alive)
 
     def holds(self, ids: Sequence[str]) -> Ints:
-        """The living row of each id, ABSENT where there is none."""
+        """Return the living row of each id, ABSENT if there is none: int64 [n]."""
         rows = self.segment.find(ids)
         here = rows != ABSENT
         here[here] = self.alive[rows[here]]
@@ -50,30 +51,26 @@ class Part:
         return rows
 
     def merge(self, other: Part) -> Part:
-        """One part of the living rows of both; no id lives in both."""
+        """Return one part with the living rows of both; no id is alive in both."""
         return Part.of(self.segment.merge(self.alive, other.segment, other.alive))
 
     def compact(self) -> Part:
-        """The same without its dead rows."""
+        """Return the part without its dead rows."""
         return self if self.count == len(self.segment) else self.merge(Part.of(Segment.build([], [])))
 
-    def search(
-        self, codes: Codes, offsets: Ints, k: int, floors: Floats, seeds: Ints, seed_offsets: Ints
-    ) -> tuple[list[list[str]], Floats, Ints]:
-        """The k best of each of n queries, given by their trigrams: ids; scores [n, k], best first; and how many of each.
+    def search(self, queries: Queries, k: int) -> tuple[list[list[str]], Floats, Ints]:
+        """Return the k best texts of each of n queries: ids; scores [n, k], best first; number found [n].
 
-        ``floors``: least scores; ``seeds[seed_offsets[i]:seed_offsets[i + 1]]``: living rows that are good for query i.
+        Seeds must be living rows.
         """
-        own = self.segment.layout
+        own, ranks = self.segment.layout, self.segment.ranks
+        live = LiveRows(own, ranks, self.alive)
         if not len(own.shares):
-            rows, scores, found = counting.search(own, self.segment.ranks, self.alive, codes, offsets, k, floors)
+            rows, scores, found = counting.search(live, queries, k)
         else:
-            # The best are mostly of the queries' size: first where they are, then outwards.
+            # The best texts mostly have the size of the queries: read these blocks first, then outwards.
             sizes = own.sizes[::BLOCK].astype(np.float64)
-            blocks = np.argsort(np.abs(sizes - np.median(np.diff(offsets))), kind="stable")
-            rows, scores, found, _ = searching.search(
-                own, self.segment.ranks, self.alive, codes, offsets, k, floors, seeds, seed_offsets, blocks
-            )
-        ranks = self.segment.ranks
-        ids = [self.segment.ids.decode(ranks[rows[query, : found[query]]].tolist()) for query in range(len(offsets) - 1)]
+            blocks = np.argsort(np.abs(sizes - np.median(np.diff(queries.offsets))), kind="stable")
+            rows, scores, found, _ = searching.search(live, queries, k, blocks)
+        ids = [self.segment.ids.decode(ranks[best[:size]].tolist()) for best, size in zip(rows, found, strict=True)]
         return ids, scores, found

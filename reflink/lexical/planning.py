@@ -1,4 +1,4 @@
-"""Which of a query's trigrams are counted, and in what order. Compiled."""
+"""The choice of the query's trigrams to count, and their order. Compiled."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy.typing as npt
 from reflink.lexical.layout import RARE, Codes, Floats, Ints, Layout
 from reflink.lexical.vectors import ROWS
 
-#: The rarest lists are counted that have together at most so many postings a row.
+#: Max postings per row of the segment in all lists counted for a query.
 LISTED: Final = 0.05
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def listed(layout: Layout, wanted: Codes) -> Ints:
-    """The rarest trigrams that have lists, as many as are worth counting."""
+    """Return the rarest trigrams with posting lists, up to ``LISTED`` postings per row in total."""
     texts = len(layout.sizes)
     lists, postings, number = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64), 0
     for code in wanted:
@@ -35,7 +35,7 @@ def listed(layout: Layout, wanted: Codes) -> Ints:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def known(layout: Layout, wanted: Codes) -> Any:
-    """How many of the trigrams are in any text."""
+    """Return how many of the trigrams occur in the segment."""
     number = 0
     for code in wanted:
         number += layout.bitmap_of[code] >= 0
@@ -44,9 +44,10 @@ def known(layout: Layout, wanted: Codes) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def counted(layout: Layout, wanted: Codes, lists: Ints, bitmaps: npt.NDArray[np.int32], chances: Floats) -> Any:
-    """Puts the numbers of the trigrams' bitmaps into ``bitmaps``, the rarest first, and behind them that of the empty one.
+    """Write the numbers of the trigrams' bitmaps to ``bitmaps``, rarest first, padded with the empty bitmap; return how many.
 
-    Not those of ``lists``. ``chances[p]``: the sum of the shares of the first 16p. Returns how many bitmaps there are.
+    Trigrams in ``lists`` are left out. ``chances[p]`` receives the sum of the shares of the first 16p bitmaps: the number of
+    them that contain a row by chance.
     """
     shares, some, number = np.empty(len(wanted), np.float32), np.empty(len(wanted), np.int32), 0
     ordered = np.sort(lists)

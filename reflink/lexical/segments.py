@@ -1,4 +1,4 @@
-"""One immutable part of a lexical index: its ids and its layout. What is alive in it is told beside it."""
+"""An immutable segment of a lexical index: its ids and its layout. The mask of its living rows is kept outside (``parts``)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reflink.errors import UnusableSnapshot
-from reflink.idtable import ABSENT, IdTable, frozen
 from reflink.lexical import layout
 from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, Codes, Ints, Layout, Mask, Ranks
 from reflink.lexical.trigrams import TRIGRAMS, trigram_sets
+from reflink.storage.idtable import ABSENT, IdTable, frozen
 
-#: The arrays of a segment in a folder: dtype and number of dimensions.
+#: The arrays of a saved segment: dtype and number of dimensions.
 ARRAYS: Final[dict[str, tuple[Any, int]]] = {
     "ids": (np.uint8, 1),
     "id_offsets": (np.int64, 1),
@@ -36,7 +36,7 @@ ARRAYS: Final[dict[str, tuple[Any, int]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Texts of ``ids``, in the rows of ``layout``; ``ranks`` uint32 [n]: which id each row is of."""
+    """The texts of ``ids`` in the rows of ``layout``. ``ranks`` uint32 [n]: position in ``ids`` of each row's id."""
 
     ids: IdTable
     layout: Layout
@@ -47,26 +47,26 @@ class Segment:
 
     @classmethod
     def build(cls, ids: Sequence[str], texts: Sequence[str]) -> Self:
-        """From distinct ids and their normalised texts. Raises ValueError when a text is not normalised."""
+        """Build a segment from distinct ids and their normalised texts. Raises ValueError if a text is not normalised."""
         table, order = IdTable.build(ids)
         return cls(table, *layout.build(*trigram_sets([texts[at] for at in order.tolist()])))
 
     @cached_property
     def rows(self) -> Ranks:
-        """The row of each id: uint32 [n]."""
+        """The row of each id in ``ids``: uint32 [n]."""
         rows = np.empty(len(self), np.uint32)
         rows[self.ranks] = np.arange(len(self), dtype=np.uint32)
         return frozen(rows)
 
     def find(self, ids: Sequence[str]) -> Ints:
-        """The row of each id, ABSENT where there is none."""
+        """Return the row of each id, ABSENT if there is none: int64 [n]."""
         found = self.ids.find(ids)
         here = found != ABSENT
         found[here] = self.rows[found[here]]
         return found
 
     def merge(self, alive: Mask, other: Segment, other_alive: Mask) -> Segment:
-        """One segment of the living rows of both; no id lives in both."""
+        """Return one segment of the living rows of both; no id is alive in both."""
         merged = self.ids.merge(frozen(alive[self.rows]), other.ids, frozen(other_alive[other.rows]))
         sizes = np.empty(len(merged.table), np.int64)
         for part, new in ((self, merged.first), (other, merged.second)):
@@ -80,22 +80,22 @@ class Segment:
         return Segment(merged.table, *layout.build(frozen(codes), frozen(offsets)))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What to save."""
+        """Return the arrays to save, by name."""
         values = (self.ids.blob, self.ids.offsets, self.ranks, *self.layout)
         return dict(zip(ARRAYS, values, strict=True))
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], where: object) -> Self:
-        """From saved arrays. Raises UnusableSnapshot when they do not fit together."""
+        """Create a segment from saved arrays. Raises UnusableSnapshot if they are inconsistent; ``where`` names them there."""
         blob, id_offsets, ranks, *rest = (frozen(arrays[name]) for name in ARRAYS)
         segment = cls(IdTable(blob, id_offsets), Layout(*rest), ranks)
         if not segment._fits():
-            raise UnusableSnapshot(f"{where}: its arrays do not fit together; copy or save it anew")
+            raise UnusableSnapshot(f"{where}: its arrays are inconsistent; copy it again or save it again")
         return segment
 
     def _fits(self) -> bool:
-        # The kernels do not check their indexes: what they follow must be inside, whatever the file says. The values of
-        # ``codes`` and ``postings`` are not read here, that would be the whole file: the kernels bear any.
+        # The kernels do not check indices, so every index that they follow must be in bounds, even in a damaged file. Values
+        # of ``codes`` and ``postings`` are not checked, which would read the whole file: the kernels accept any value.
         own, rows = self.layout, len(self)
         lists, blocks = -(-rows // LIST_BLOCK), -(-rows // BLOCK)
         bitmaps = len(own.shares)
@@ -123,7 +123,7 @@ def _ascend(offsets: npt.NDArray[Any], end: int) -> bool:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _move(codes: Codes, offsets: Ints, rows: Ranks, new: Ints, new_codes: Codes, new_offsets: Ints) -> None:
-    """Copies the trigrams of each id that is kept to its new place."""
+    """Copy the trigrams of each id that is kept to its new position."""
     for rank in range(len(new)):
         if new[rank] >= 0:
             begin, end = offsets[rows[rank]], offsets[rows[rank] + 1]

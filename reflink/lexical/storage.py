@@ -1,8 +1,9 @@
-"""An index that lives in a folder: segments, and which of them and of their rows are the index now.
+"""Persistence of an index in a folder: immutable segments, and a state that lists the current segments and their dead rows.
 
 ``segment-NNNNNN/`` is an immutable segment; ``state-NNNNNN/`` lists segments and their dead rows; ``CURRENT`` names the
-state. All are written whole before ``CURRENT`` is replaced, in one step, so at every moment it names an index that can be
-read. What it does not name is left over from something that was killed, and is removed at the next opening.
+current state. Segments and state are complete on disk before ``CURRENT`` is replaced atomically, so ``CURRENT`` names a
+readable index at every moment. Any other folder was left by a killed process, or is out of date; it is removed at the next
+publication or opening.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from reflink import flatfiles
 from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.lexical.parts import Part
 from reflink.lexical.segments import ARRAYS, Segment
+from reflink.storage import durable, flatfiles
 from reflink.text import MODES, Mode
 
 SEGMENT: Final = "reflink lexical segment"
 STATE: Final = "reflink lexical state"
 CURRENT: Final = "CURRENT"
-#: Of the arrays of a segment; another one is not read.
+#: Version of the arrays of a segment. A segment with another version is refused.
 LAYOUT: Final = 2
 
 _STATE_ARRAYS: Final[dict[str, tuple[Any, int]]] = {"dead": (np.uint32, 1), "dead_offsets": (np.int64, 1)}
@@ -33,7 +34,7 @@ _OWN: Final = re.compile(r"(segment|state)-(\d{6,})")
 
 
 class Storage:
-    """The folder of one living index; one process may have it open to change it."""
+    """The folder of one index. Only one process at a time may open it for changes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,11 +42,11 @@ class Storage:
         self._last = max((int(found[2]) for found in map(_OWN.fullmatch, os.listdir(folder)) if found), default=0)
 
     def holds(self, segment: Segment) -> bool:
-        """Whether it was written here."""
+        """Return whether this segment is stored in the folder."""
         return segment in self._names
 
     def write(self, segment: Segment) -> Segment:
-        """The same segment, mapped from a folder of its own. Raises OSError when the disk does not take it."""
+        """Write a segment to a folder of its own and return it memory-mapped. Raises OSError if writing fails."""
         path = self._new("segment")
         save_segment(path, SEGMENT, {}, segment)
         mapped = open_segment(path, SEGMENT)[1]
@@ -53,7 +54,7 @@ class Storage:
         return mapped
 
     def publish(self, mode: Mode, parts: Sequence[Part]) -> None:
-        """From now on these are the index, their segments written before. Raises OSError."""
+        """Make these parts, whose segments are already written, the current index. Raises OSError."""
         dead = [np.flatnonzero(~part.alive).astype(np.uint32) for part in parts]
         offsets = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(each) for each in dead], out=offsets[1:])
@@ -61,18 +62,12 @@ class Storage:
         names = [self._names[part.segment] for part in parts]
         path = self._new("state")
         flatfiles.save(path, STATE, {"mode": mode, "segments": names}, arrays)
-        partial = self.folder / f"{CURRENT}.partial"
-        with open(partial, "w", encoding="ascii") as file:
-            file.write(path.name)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, self.folder / CURRENT)
-        flatfiles.flush(self.folder)
+        durable.write(self.folder / CURRENT, path.name.encode("ascii"))
         self._names = {part.segment: name for part, name in zip(parts, names, strict=True)}
         self._remove_all_but({path.name, *names})
 
     def read(self, *, verify: bool = False) -> tuple[Mode, list[Part]] | None:
-        """The mode and the parts of the index, None when there is none yet. Raises UnusableSnapshot when it is damaged."""
+        """Return the mode and the parts of the index, None if there is none yet. Raises SnapshotError as ``open_segment``."""
         try:
             name = (self.folder / CURRENT).read_text(encoding="ascii").strip()
         except FileNotFoundError:
@@ -104,19 +99,22 @@ class Storage:
         return self.folder / f"{kind}-{self._last:06}"
 
     def _remove_all_but(self, kept: set[str]) -> None:
-        # Whoever has one of them mapped goes on reading it.
+        # A removed file stays readable where it is mapped.
         for name in os.listdir(self.folder):
             if _OWN.fullmatch(name) and name not in kept:
                 shutil.rmtree(self.folder / name, ignore_errors=True)
 
 
 def save_segment(folder: Path, kind: str, about: dict[str, Any], segment: Segment) -> None:
-    """Writes it into ``folder``, in place of what is there. Raises OSError."""
+    """Write a segment to ``folder``, replacing its contents. Raises OSError."""
     flatfiles.save(folder, kind, {**about, "layout": LAYOUT}, segment.arrays())
 
 
 def open_segment(folder: Path, kind: str, *, verify: bool = False) -> tuple[dict[str, Any], Segment]:
-    """What was said about it, and the segment by memory map. Raises SnapshotError: UnusableSnapshot when it is damaged."""
+    """Return a segment's metadata and the memory-mapped segment.
+
+    Raises SnapshotError if it has another layout version, and its subclass UnusableSnapshot if it is damaged.
+    """
     about, _ = flatfiles.load(folder, kind, {})
     if about.get("layout") != LAYOUT:
         raise SnapshotError(f"{folder}: trigrams laid out by another version of reflink: build the catalog anew")

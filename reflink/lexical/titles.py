@@ -1,6 +1,6 @@
-"""The two title baselines of the method: equal titles (TitleMatch), and S2ORC's rule on the trigram score of titles.
+"""The two title baselines of the paper: equal titles (TitleMatch), and S2ORC's rule on the trigram score of titles.
 
-Titles are representative texts of mode T, normalised by ``reflink.text`` with ``lexical=True``: cut to 200 characters first.
+Titles are representative texts of mode T, cut to 200 characters and then normalised by ``reflink.text`` with ``lexical=True``.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from reflink.idtable import IdTable, frozen
 from reflink.lexical.trigrams import Letters, Rows, letters
+from reflink.storage.idtable import IdTable, frozen
 
 if TYPE_CHECKING:
     from reflink.lexical.index import LexicalIndex
 
 Hashes = npt.NDArray[np.uint64]
-#: The hash of each title, uint64 [n], from the letters of all end to end and where each begins.
+#: Function from the concatenated letters of n titles and their offsets to the hash of each title: uint64 [n].
 Hash = Callable[[Letters, Rows], Hashes]
 
-#: S2ORC links above this score, not at it.
+#: S2ORC links if the score is above this threshold, not equal to it.
 S2ORC: Final = 0.8
 
 
 def s2orc(index: LexicalIndex, titles: Sequence[str], least: float = S2ORC) -> list[tuple[str, float] | None]:
-    """S2ORC's rule: each title's most similar work and its score s where s > ``least``, else None.
+    """Return for each title the id and the score s of the most similar work if s > ``least``, else None (S2ORC's rule).
 
-    ``index`` holds texts of mode T. Equal scores go to the smallest id. A score is one rounded division, so the ratio 4/5 is
-    the number 0.8 itself, and no link. Raises ValueError for an index of another mode or a title that is not normalised.
+    ``index`` holds texts of mode T. Of equal scores the smallest id wins. A score is one rounded division, so the ratio 4/5 is
+    the float 0.8 itself and not a link. Raises ValueError for an index of another mode or a title that is not normalised.
     """
     if index.mode != "T":
         raise ValueError(f"S2ORC's rule compares titles: the index has mode {index.mode!r}, not 'T'")
     best = [found[0] if found else None for found in index.search(titles, 1, floor=least)]
-    # The floor lets equality pass.
+    # The floor is inclusive, the rule is not.
     return [hit if hit is not None and hit[1] > least else None for hit in best]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def fnv(text: Letters, offsets: Rows) -> Hashes:
-    """FNV-1a of 64 bits."""
+    """Return the 64-bit FNV-1a hash of each title: uint64 [n]."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for number in range(len(hashes)):
         value = np.uint64(0xCBF29CE484222325)
@@ -54,14 +54,14 @@ def fnv(text: Letters, offsets: Rows) -> Hashes:
 
 
 class TitleMatch:
-    """Works by their exact title (paper section 3.4): texts of mode T by id, in flat arrays, added and removed at will.
+    """An index of works by their exact title (paper section 3.4): texts of mode T by id, in flat arrays.
 
-    A 64-bit hash finds the rows, their letters are compared: a collision costs time, never a wrong match. An empty title
-    matches nothing. Searches may run in several threads at once; a change needs the index for itself, as it is a baseline to
-    measure with and no part of the linker.
+    A 64-bit hash finds the rows, then the letters are compared: a collision costs time and never gives a wrong match. An empty
+    title matches nothing. Searches may run concurrently; a change needs exclusive access. The class is a baseline for
+    measurements and not a part of the linker.
 
-    Each addition is a segment, and one at least half as large as the one before is merged with it at once; a removal marks
-    the row dead until a merge drops it. ``hashed``: another hash, for tests.
+    Each addition is a segment. A segment at least half as large as its predecessor is merged with it immediately. A removal
+    marks the row dead until a merge drops it. ``hashed``: another hash function, for tests.
     """
 
     def __init__(self, *, hashed: Hash = fnv) -> None:
@@ -73,13 +73,13 @@ class TitleMatch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that all arrays take together."""
+        """Total bytes of all arrays."""
         return sum(segment.nbytes for segment in self._segments)
 
     def add(self, ids: Sequence[str], titles: Sequence[str]) -> None:
-        """Adds titles; the title of a known id is replaced, the last of one id in ``ids`` counts.
+        """Add titles, or replace the title of a known id. Of an id repeated in ``ids`` the last title counts.
 
-        Raises ValueError, and changes nothing, when the lengths differ, an id is empty or a title is not normalised.
+        Raises ValueError, and changes nothing, if the lengths differ, an id is empty or a title is not normalised.
         """
         if len(ids) != len(titles):
             raise ValueError(f"{len(ids)} ids for {len(titles)} titles")
@@ -96,7 +96,7 @@ class TitleMatch:
             self._segments[-1] = self._segments[-1].merge(last)
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Removes the titles of these ids; unknown ids are passed over."""
+        """Remove the titles of these ids; unknown ids are ignored."""
         for segment in self._segments:
             segment.remove(ids)
         self._segments = [
@@ -106,9 +106,9 @@ class TitleMatch:
         ]
 
     def search(self, titles: Sequence[str]) -> list[tuple[str, ...]]:
-        """For each title the ids of all works that have it, ascending; none for an empty one.
+        """Return for each title the ids of all works with this title, ascending; no ids for an empty title.
 
-        Raises ValueError when a title is not normalised.
+        Raises ValueError if a title is not normalised.
         """
         found: list[list[str]] = [[] for _ in titles]
         for segment, of, rows in self._find(titles):
@@ -117,15 +117,16 @@ class TitleMatch:
         return [tuple(sorted(ids)) for ids in found]
 
     def link(self, titles: Sequence[str], draw: Random | None = None) -> list[str | None]:
-        """For each title one work that has it, or None: the smallest id, or, as in the paper, one that ``draw`` draws.
+        """Return for each title the id of one work with this title, or None: the smallest id, or a random one by ``draw``.
 
-        Draws are made title by title, so those of a seed depend on the titles asked before. Raises ValueError as ``search``.
+        The paper draws at random. ``draw`` is called title by title, so for a given seed the choice depends on the titles
+        before. Raises ValueError as ``search``.
         """
         if draw is not None:
             return [draw.choice(ids) if ids else None for ids in self.search(titles)]
         best: list[str | None] = [None] * len(titles)
         for segment, of, rows in self._find(titles):
-            # Thousands may have the title "editorial": only the first of each segment is worth a string.
+            # Thousands of works may have the title "editorial": decode only the first id of each segment.
             least = np.full(len(titles), len(segment.ids), np.int64)
             np.minimum.at(least, of, rows)
             for number in np.flatnonzero(least < len(segment.ids)).tolist():
@@ -134,7 +135,7 @@ class TitleMatch:
         return best
 
     def _find(self, titles: Sequence[str]) -> Iterator[tuple[_Segment, Rows, Rows]]:
-        """By segment the living rows with one of these titles: the number of the title, and the row, of each."""
+        """Yield for each segment the living rows with one of these titles: the number of the title and the row of each."""
         texts, offsets = letters(titles)
         hashes = self._hash(texts, offsets)
         for segment in self._segments:
@@ -143,9 +144,9 @@ class TitleMatch:
 
 @dataclass(eq=False)
 class _Segment:
-    """Rows in ascending order of their ids, their titles end to end, and the row of each hash, hashes ascending.
+    """Rows in ascending order of their ids, their concatenated titles, and ``rows``: the row of each hash, hashes ascending.
 
-    All arrays but ``alive`` (bool [n]) are read-only.
+    All arrays except ``alive`` (bool [n]) are read-only. ``count``: number of living rows.
     """
 
     ids: IdTable
@@ -158,14 +159,14 @@ class _Segment:
 
     @classmethod
     def build(cls, ids: Sequence[str], titles: Sequence[str], hashed: Hash) -> Self:
-        """From distinct ids and their titles. Raises ValueError when a title is not normalised."""
+        """Build a segment from distinct ids and their titles. Raises ValueError if a title is not normalised."""
         table, order = IdTable.build(ids)
         texts, offsets = letters([titles[position] for position in order.tolist()])
         return cls._of(table, texts, offsets, hashed(texts, offsets), np.arange(len(table), dtype=np.uint32))
 
     @classmethod
     def _of(cls, ids: IdTable, titles: Letters, offsets: Rows, hashes: Hashes, rows: npt.NDArray[np.uint32]) -> Self:
-        order = np.argsort(hashes, kind="stable")  # two sorted runs, those of a merge, it only interleaves
+        order = np.argsort(hashes, kind="stable")  # only interleaves the two sorted runs of a merge
         return cls(
             ids, frozen(titles), frozen(offsets), frozen(hashes[order]), frozen(rows[order]),
             np.ones(len(ids), np.bool_), len(ids),
@@ -173,12 +174,12 @@ class _Segment:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Total bytes of the arrays."""
         arrays = (self.ids.blob, self.ids.offsets, self.titles, self.offsets, self.hashes, self.rows, self.alive)
         return sum(array.nbytes for array in arrays)
 
     def merge(self, other: _Segment) -> _Segment:
-        """The living rows of both; no id is alive in both."""
+        """Return a segment of the living rows of both; no id is alive in both."""
         merged = self.ids.merge(self.alive, other.ids, other.alive)
         lengths = np.empty(len(merged.table), np.int64)
         parts = ((self, merged.first), (other, merged.second))
@@ -196,18 +197,18 @@ class _Segment:
         return self._of(merged.table, titles, offsets, np.concatenate(hashes), np.concatenate(rows))
 
     def compact(self) -> _Segment:
-        """The same without its dead rows."""
+        """Return the segment without its dead rows."""
         return self if self.count == len(self.ids) else self.merge(_Segment.build([], [], fnv))
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Marks the rows of these ids dead; ids that are not here are passed over."""
+        """Mark the rows of these ids dead; unknown ids are ignored."""
         rows = self.ids.find(ids)
         rows = np.unique(rows[rows >= 0])
         self.count -= int(np.count_nonzero(self.alive[rows]))
         self.alive[rows] = False
 
     def find(self, hashes: Hashes, texts: Letters, offsets: Rows) -> tuple[Rows, Rows]:
-        """The living rows with one of these titles: the number of the title, and the row, of each."""
+        """Return the living rows with one of these titles: the number of the title and the row of each."""
         first = np.searchsorted(self.hashes, hashes, side="left")
         last = np.searchsorted(self.hashes, hashes, side="right")
         return _verify(self.titles, self.offsets, self.rows, self.alive, first, last, texts, offsets)  # type: ignore[no-any-return]
@@ -215,7 +216,7 @@ class _Segment:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _move(source: Letters, source_offsets: Rows, new: Rows, target: Letters, target_offsets: Rows) -> None:
-    """Copies the text of each row to that of its new row; negative: nowhere."""
+    """Copy the text of each row to its new row; a row whose new number is negative is dropped."""
     for row in range(len(new)):
         if new[row] >= 0:
             begin = target_offsets[new[row]]
@@ -229,7 +230,7 @@ def _verify(
     titles: Letters, offsets: Rows, rows: npt.NDArray[np.uint32], alive: npt.NDArray[np.bool_],
     first: Rows, last: Rows, texts: Letters, text_offsets: Rows,
 ) -> tuple[Rows, Rows]:  # fmt: skip
-    """Of the rows in ``rows[first[i]:last[i]]`` those that live and have text ``i``, which is not empty: ``i`` and the row."""
+    """Return i and the row for each living row in ``rows[first[i]:last[i]]`` with text i; an empty text matches no row."""
     of, found = np.empty((last - first).sum(), np.int64), np.empty((last - first).sum(), np.int64)
     size = 0
     for number in range(len(first)):

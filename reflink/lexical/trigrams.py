@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from reflink.idtable import frozen
+from reflink.storage.idtable import frozen
 
 ALPHABET: Final = " 0123456789abcdefghijklmnopqrstuvwxyz"
 LETTERS: Final = len(ALPHABET)
@@ -35,13 +35,13 @@ _LETTER_OF_BYTE: Final = _letter_of_byte()
 
 
 def letters(texts: Sequence[str]) -> tuple[Letters, Rows]:
-    """All texts end to end as letter numbers (0-36), and where each begins: int64 [n + 1].
+    """Return the concatenated texts as letter numbers (0-36), uint8, and the offset of each text: int64 [n + 1].
 
-    Raises ValueError when a text holds anything but ``[a-z0-9 ]``: it was not normalised.
+    Raises ValueError if a text contains a character outside ``[a-z0-9 ]``, that is, if it was not normalised.
     """
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
-    # Every character outside ASCII becomes one "?", which is outside the alphabet too: lengths stay right.
+    # Every character outside ASCII becomes one "?", which is outside the alphabet too, so lengths do not change.
     numbers = _LETTER_OF_BYTE[np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8)]
     outside = numbers == _OUTSIDE
     if outside.any():
@@ -51,18 +51,18 @@ def letters(texts: Sequence[str]) -> tuple[Letters, Rows]:
 
 
 def trigrams(text: str) -> Codes:
-    """The distinct trigrams of a normalised text, ascending: uint16 [number]. None below 3 characters."""
+    """Return the distinct trigrams of a normalised text, ascending: uint16 [number]; empty below 3 characters."""
     return trigram_sets([text])[0]
 
 
 def trigram_sets(texts: Sequence[str]) -> tuple[Codes, Rows]:
-    """The trigrams of each text end to end, and where each text's begin: int64 [n + 1]."""
+    """Return the distinct trigrams of each text, ascending and concatenated, uint16, and their offsets: int64 [n + 1]."""
     codes, offsets = _trigram_sets(*letters(texts), TRIGRAMS)
     return frozen(codes), frozen(offsets)
 
 
 def score(overlap: int, a: int, b: int) -> float:
-    """s of two sets of ``a`` and ``b`` trigrams, ``overlap`` of them common: 2o / (a + b + min(a, b) − o), 0 when o is 0.
+    """Return s of two sets of ``a`` and ``b`` trigrams with ``overlap`` in common: 2o / (a + b + min(a, b) − o), 0 if o is 0.
 
     With J = o / (a + b − o) and C = o / min(a, b) this is 2JC / (J + C). Numerator and denominator are below 2^18, so two
     different ratios differ by more than 2^-36 and one correctly rounded float64 division keeps both order and ties.
@@ -71,7 +71,7 @@ def score(overlap: int, a: int, b: int) -> float:
 
 
 def similarity(a: str, b: str) -> float:
-    """s of two normalised texts: 1 for the same set of trigrams, 0 when none is common or a text has none."""
+    """Return s of two normalised texts: 1 for the same set of trigrams, 0 if none is common or a text has none."""
     codes, offsets = trigram_sets([a, b])
     first, second = codes[: offsets[1]], codes[offsets[1] :]
     return score(len(np.intersect1d(first, second, assume_unique=True)), len(first), len(second))

@@ -1,4 +1,4 @@
-"""The exact overlap of some rows with a query, and the best of them. Compiled."""
+"""Verification: count the exact overlap of rows with a query and keep the best rows. Compiled."""
 
 from __future__ import annotations
 
@@ -10,35 +10,49 @@ import numpy.typing as npt
 
 from reflink.lexical.bounds import reachable, score
 from reflink.lexical.heaps import insert
-from reflink.lexical.layout import Codes, Floats, Ints, Layout, Mask, Ranks
+from reflink.lexical.layout import Codes, Floats, Ints, Layout, LiveRows
 from reflink.lexical.vectors import prefetch
 
-#: Words of a set of trigrams, with room for any 16 bits: a damaged file must not lead outside.
+#: Words of a set of trigrams. It has a bit for any uint16, so a damaged file causes no access out of bounds.
 SET: Final = 1024
-#: Trigrams in a line of a cache.
+#: Trigrams in a cache line.
 LINE: Final = 32
 
 Set = npt.NDArray[np.uint64]
 
 
 class Best(NamedTuple):
-    """What is known of n queries: the least score that still counts, how many rows they have and how many were verified."""
+    """The state of n queries.
+
+    ``least`` [n]: the bound, the min score that still counts. ``found`` and ``verified`` [n]: numbers of rows found and
+    verified. ``rows`` and ``scores`` [n, k]: the best rows so far, best first; entries from ``found`` on are undefined.
+    """
 
     least: Floats
     found: Ints
     verified: Ints
+    rows: Ints
+    scores: Floats
+
+
+class Query(NamedTuple):
+    """A query: its number in ``Best``, the size of its trigram set, and the set itself (see ``mark``)."""
+
+    number: int
+    size: int
+    present: Set
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def mark(wanted: Codes, present: Set) -> None:
-    """Puts the trigrams into the set, or takes them out again."""
+    """Toggle the trigrams in the set: the first call adds them, the second removes them."""
     for code in wanted:
         present[code >> 6] ^= np.uint64(1) << np.uint64(code & 63)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def overlap_of(layout: Layout, row: int, present: Set) -> Any:
-    """How many of the row's trigrams are in the set: bit t of ``present``."""
+    """Return how many trigrams of the row are in the set; trigram t is bit t of ``present``."""
     overlap = np.uint64(0)
     for at in range(layout.offsets[row], layout.offsets[row + 1]):
         code = np.uint64(layout.codes[at])
@@ -47,12 +61,14 @@ def overlap_of(layout: Layout, row: int, present: Set) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def verify(
-    layout: Layout, ranks: Ranks, alive: Mask, near: Ints, size: int, a: int,
-    present: Set, rows: Ints, scores: Floats, best: Best, query: int,
-) -> None:  # fmt: skip
-    """Puts those rows of ``near[:size]`` that are good enough among the query's best. Memory is asked for before it is read."""
-    k = len(rows)
+def verify(rows: LiveRows, query: Query, near: Ints, size: int, best: Best) -> None:
+    """Verify the rows ``near[:size]`` and insert the good ones into ``best``. Prefetches memory before it is read.
+
+    Overwrites ``near``.
+    """
+    layout, alive, number = rows.layout, rows.alive, query.number
+    found, scores = best.rows[number], best.scores[number]
+    k = len(found)
     for at in range(size):
         row = near[at]
         prefetch(layout.sizes, row)
@@ -62,16 +78,16 @@ def verify(
     for at in range(size):
         row = near[at]
         b = np.int64(layout.sizes[row])
-        if alive[row] and reachable(best.least[query], a, b, b):
+        if alive[row] and reachable(best.least[number], query.size, b, b):
             near[kept] = row
             kept += 1
             for code in range(layout.offsets[row], layout.offsets[row + 1], LINE):
                 prefetch(layout.codes, code)
     for at in range(kept):
         row = near[at]
-        value = score(overlap_of(layout, row, present), a, np.int64(layout.sizes[row]))
-        if value > 0.0 and value >= best.least[query]:
-            best.found[query] = insert(rows, scores, best.found[query], row, value, ranks)
-            if best.found[query] == k:
-                best.least[query] = scores[k - 1]
-    best.verified[query] += kept
+        value = score(overlap_of(layout, row, query.present), query.size, np.int64(layout.sizes[row]))
+        if value > 0.0 and value >= best.least[number]:
+            best.found[number] = insert(found, scores, best.found[number], row, value, rows.ranks)
+            if best.found[number] == k:
+                best.least[number] = scores[k - 1]
+    best.verified[number] += kept

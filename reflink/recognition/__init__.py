@@ -1,7 +1,7 @@
-"""Fields of citations that their publisher did not tag, given only where they are sure.
+"""Recognition of the fields of citations that their publisher did not tag; only fields with a high probability are returned.
 
-A tagger (`reflink.recognition.tagger`) labels the words of the citation; `reflink.recognition.reading` makes fields of them and
-says how sure each is. What the weights were learnt from and how: `reflink.recognition.training`.
+A tagger (`reflink.recognition.tagger`) labels the tokens of the citation; `reflink.recognition.reading` derives fields and
+their probabilities from the labels. `reflink.recognition.training` describes the training of the weights.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from reflink.recognition.tagger import shipped
 
 __all__ = ["SURE", "recognise"]
 
-#: A field is given when its probability is at least this. Chosen on publishers (fold 1) that a tagger trained without them
-#: had not seen: precision 0.98 of titles and venues, 0.99 of the others (benchmarks.recognition prints it by threshold).
+#: Minimum probability of a field that is returned. Chosen on publishers (fold 1) that were left out of the tagger's training:
+#: precision 0.98 of titles and venues, 0.99 of the others (benchmarks.parsing.recognition prints it by threshold).
 SURE: Final[dict[str, float]] = {
     "title": 0.95, "last_names": 0.9, "venue": 0.95, "year": 0.95, "volume": 0.95, "issue": 0.98, "first_page": 0.95,
     "last_page": 0.95,
 }  # fmt: skip
-#: Longer texts are no citations, in characters.
+#: Maximum characters of a citation; a longer text is not a citation.
 MAX_TEXT: Final = 10_000
-#: A year alone is in any prose, and so are two numbers with a dash: this many fields make a citation, these not counted.
+#: Minimum number of fields of a citation, not counting _SMALL: any prose may contain a year, or two numbers with a dash.
 FEWEST: Final = 2
 _SMALL: Final = frozenset(("issue", "last_page"))
 
@@ -32,10 +32,11 @@ _SECOND: Final = re.compile(r"[\s;,.]\(?b\)\s")
 
 
 def recognise(text: str) -> Inferred | None:
-    """The fields of a citation as written, identifiers removed (`reflink.entities.Reference.raw_query`); None if none is sure.
+    """Return the fields of a citation as written without identifiers (`reflink.entities.Reference.raw_query`).
 
-    Every value occurs in the text. Works that stand together in one text ("a) …; b) …") give nothing. Time is linear in the
-    text's length. Raises ModelNotFound when the weights that come with the package are damaged.
+    Returns None if too few fields reach their threshold in SURE, or if the text cites several works ("a) …; b) …"). Every value
+    occurs in the text. Time is linear in the text's length. Raises ModelNotFound if the weights that come with the package are
+    damaged.
     """
     if len(text) > MAX_TEXT or ((first := _FIRST.search(text)) and _SECOND.search(text, first.end())):
         return None

@@ -1,7 +1,10 @@
-"""What the tagger sees of every token: numbers of hashed features, computed for a whole citation at once.
+"""Input of the tagger: the numbers of each token's hashed features, computed for a whole citation at once.
 
-A word's own properties (its letters, shape, class) are hashed once and remembered; those of its neighbours and their
-combinations are arithmetic on these hashes, so that a citation costs a few operations on small arrays.
+1. A word's own properties (its letters, shape, class) are hashed once and cached.
+2. The features of its neighbours and their combinations are arithmetic on these hashes.
+
+Cost of a citation: a few operations on small arrays. The weights depend on every number: any change of a feature requires new
+training and a new `reflink.recognition.tagger.FORMAT`.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from reflink.recognition.tokens import Tokens
 Codes = np.ndarray[Any, np.dtype[np.uint64]]
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
-#: Hashed features are numbers below this power of two; the weights have one row for each.
+#: Hashed features are numbers below 2**BITS; the weights have one row for each number.
 BITS: Final = 17
 
 _ONE: Final = np.uint64(1)
@@ -29,7 +32,7 @@ _ENDS: Final = frozenset(".?!")
 
 
 class _Word(NamedTuple):
-    """Hashes of one word: itself, its shape, class, first three, last three and last two letters; and its flags."""
+    """Hashes of one word (the word, its shape, class, first three, last three and last two letters) and its flags."""
 
     itself: int
     shape: int
@@ -46,7 +49,7 @@ def _hash(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 13)
 def _word(word: str) -> _Word:
     lower = word.lower()
     first = word[0]
@@ -85,9 +88,10 @@ def _word(word: str) -> _Word:
 
 
 def _places(tokens: Tokens, known: list[_Word]) -> list[tuple[int, int, int, int, int]]:
-    """Of each token: whether a space is before it, and small numbers for what the whole text says about its place.
+    """Return for each token whether a space precedes it, and small numbers that describe its position in the text.
 
-    These are: the sentence it is in and how far; quotes, brackets and years before it; its share of the text; what follows.
+    The numbers encode the token's sentence and its position in it; quotes, brackets, years, a colon and "in" before it; its
+    position as a share of the text; and its distances from the text's beginning and end.
     """
     words, starts, ends = tokens
     size = len(words)
@@ -120,13 +124,13 @@ def _places(tokens: Tokens, known: list[_Word]) -> list[tuple[int, int, int, int
 
 
 def _mixed(codes: Codes, template: int) -> Codes:
-    """Other codes for the same values in another role."""
+    """Return different codes for the same values in another role."""
     mixed = (codes ^ np.uint64(template * 0x51ED2701)) * _MIX
     return mixed ^ (mixed >> np.uint64(29))
 
 
 def features(tokens: Tokens) -> Indices:
-    """Feature numbers [tokens, features], each below ``2**BITS``."""
+    """Return feature numbers, int64 [tokens, features], each below ``2**BITS``."""
     size = len(tokens.words)
     known = [_word(word) for word in tokens.words]
     base = np.zeros((size + 6, 6), dtype=np.uint64)
@@ -138,7 +142,7 @@ def features(tokens: Tokens) -> Indices:
     def at(column: int, offset: int) -> Codes:
         return base[3 + offset : 3 + offset + size, column]
 
-    kinds = _mixed(base[:, 2] * np.uint64(2) + space, 1)  # a class and whether a space is before it
+    kinds = _mixed(base[:, 2] * np.uint64(2) + space, 1)  # a class, and whether a space precedes it
     kind = {offset: kinds[3 + offset : 3 + offset + size] for offset in range(-3, 4)}
     back = _mixed(kind[-1] * np.uint64(3) + kind[0], 2)
     ahead = _mixed(kind[0] * np.uint64(5) + kind[1], 3)

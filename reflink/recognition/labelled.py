@@ -1,6 +1,6 @@
-"""Citations with a label for every token, from the tags of JATS articles: what the recogniser is trained and tested on.
+"""Training and test data of the recogniser: citations with a label for every token, from the tags of JATS articles.
 
-The text is the citation's as `reflink.jats` reads it (``raw_query``): elements set apart by a space, identifiers removed.
+The text is that of ``raw_query`` in `reflink.jats`: a space separates elements, and identifiers are removed.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _LOOSE: Final = re.compile(r"(?<=[(\[]) | (?=[,.;:)\]])")
 
 @dataclass
 class Labelled:
-    """One citation: its text, the label of every token (`reflink.recognition.tokens`), and whence it comes.
+    """One citation: its text, the label of every token (`reflink.recognition.tokens`), and the tagged fields.
 
-    ``printed``: the text has its own punctuation, as an untagged citation has; else only the fields are worth something.
+    ``printed``: the text has its own punctuation, as an untagged citation has; otherwise only the fields are usable.
     ``names``: (last name, given names) of the authors, in order; ``fields``: the text of every other field, by label; ``kind``:
-    the publisher's word, e.g. ``journal``.
+    the publisher's type, e.g. ``journal``.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Labelled:
 
 
 def read(path: Path) -> Iterator[Labelled]:
-    """The labelled citations of one article; none of a file that is not XML."""
+    """Yield the labelled citations of one article; none for a file that is not XML."""
     root = _root(path)
     for element in root.iter(*_CITATIONS) if root is not None else ():
         if (citation := label(element)) is not None:
@@ -67,7 +67,7 @@ def read(path: Path) -> Iterator[Labelled]:
 
 
 def prose(path: Path) -> Iterator[str]:
-    """The paragraphs of one article's body, each as one line."""
+    """Yield the paragraphs of one article's body, each as one line."""
     root = _root(path)
     for paragraph in root.iterfind(".//body//p") if root is not None else ():
         yield " ".join("".join(map(str, paragraph.itertext())).split())
@@ -82,7 +82,7 @@ def _root(path: Path) -> etree._Element | None:
 
 
 def label(element: etree._Element) -> Labelled | None:
-    """One citation element with its labels, or None where the tags do not tell enough to learn from."""
+    """Return one citation element with its labels, or None if its tags are not sufficient to learn from."""
     runs: list[tuple[str, int]] = []
     _walk(element, tag.O, "", runs)
     text, marks = _line(runs)
@@ -113,7 +113,7 @@ def label(element: etree._Element) -> Labelled | None:
 
 
 def _set_apart(text: str, words: Tokens, found: list[int]) -> tuple[str, list[int]]:
-    """The same with commas between authors, and a stop behind them, where the markup alone had kept them apart."""
+    """Return text and labels with commas between authors and a full stop after them where only the markup separated them."""
     after: dict[int, str] = {}
     people = [i for i, mark in enumerate(found) if mark == tag.L]
     for before, at in pairwise(people):
@@ -137,7 +137,7 @@ def _set_apart(text: str, words: Tokens, found: list[int]) -> tuple[str, list[in
 
 
 def _fields(text: str, tokens: Tokens, found: list[int]) -> dict[int, str]:
-    """The text of the first run of each label that has only one meaning."""
+    """Return the text of the first run of each label except O, L, A and D."""
     _, starts, ends = tokens
     fields: dict[int, str] = {}
     at = 0
@@ -203,7 +203,7 @@ def _walk(element: etree._Element, outer: int, group: str, runs: list[tuple[str,
 
 
 def _line(runs: list[tuple[str, int]]) -> tuple[str, list[int]]:
-    """One line and the label of each character. ``\\x00`` asks for a space unless white space or punctuation is there."""
+    """Return one line and the label of each character. ``\\x00`` becomes a space unless white space or punctuation is there."""
     text: list[str] = []
     marks: list[int] = []
     asked = False
@@ -233,7 +233,7 @@ def _line(runs: list[tuple[str, int]]) -> tuple[str, list[int]]:
 
 
 def _tidy(words: list[str], found: list[int]) -> None:
-    """Labels as print shows them: no punctuation at the ends of a field, one label through the list of authors."""
+    """Adapt the labels to print: no punctuation at the ends of a field, no gaps in the list of authors."""
     size = len(words)
     at = 0
     while at < size:
@@ -271,7 +271,7 @@ def _tidy(words: list[str], found: list[int]) -> None:
 
 
 def _printed(words: list[str], found: list[int]) -> bool:
-    """Whether the fields stand apart by punctuation of the text's own; a journal and what follows it may do without."""
+    """Return whether the text's own punctuation separates the fields; none is required between a journal and the next field."""
     together = apart = 0
     for at in range(1, len(words)):
         pair = {found[at], found[at - 1]}

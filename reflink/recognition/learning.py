@@ -1,4 +1,4 @@
-"""Learns the tagger's weights: the gradient of the conditional likelihood, one citation after another (AdaGrad)."""
+"""Learns the tagger's weights: stochastic gradient descent (AdaGrad) on the conditional likelihood, one citation at a time."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from reflink.recognition.features import BITS, Indices
 from reflink.recognition.labels import LABELS
 from reflink.recognition.tagger import Tagger
 
-#: AdaGrad's first step; it falls to nothing over the epochs.
+#: AdaGrad's initial step size; it decreases linearly towards 0 over the epochs.
 RATE: Final = 0.12
-#: Sum of squared gradients to begin with: no weight's first step is a leap.
+#: Initial sum of squared gradients: limits the first step of each weight.
 SQUARE: Final = 0.3
-#: Pulls the weights of features at hand to zero, as a share of each.
+#: Weight decay of the features that occur in a citation, as a share of each weight.
 DECAY: Final = 1e-5
-#: Share of a token's features that are hidden from it at each step, so that no few of them decide alone.
+#: Share of a token's features that are dropped at each step, so that no few features decide alone.
 DROPOUT: Final = 0.3
-#: Gradients below this are not worth a pass over the features.
+#: Gradients of smaller absolute value are skipped.
 _TINY: Final = 1e-4
 
-#: A linear congruential generator: the same numbers with every version of everything.
+#: Constants of a linear congruential generator: its numbers do not depend on the version of any library.
 _STEP: Final = np.uint64(6364136223846793005)
 _ADD: Final = np.uint64(1442695040888963407)
 _HIGH: Final = np.uint64(32)
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _messages(scores: Array, step: Array) -> tuple[Array, Array, Array, float]:
-    """Of one citation: the messages forward (scaled to sum 1) and backward, emissions over the norms, and log Z."""
+    """Return one citation's forward (scaled to sum 1) and backward messages, emissions divided by the norms, and log Z."""
     size, count = scores.shape
     emit, forward, backward = np.empty((size, count)), np.empty((size, count)), np.ones((size, count))
     total = 0.0
@@ -63,7 +63,7 @@ def _messages(scores: Array, step: Array) -> tuple[Array, Array, Array, float]:
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _slopes(labels: Array, forward: Array, backward: Array, emit: Array, step: Array) -> tuple[Array, Array]:
-    """Gradients, expected minus observed: of the scores [tokens, labels], and of the chain [labels + 2, labels]."""
+    """Return the gradients, expected minus observed, of the scores [tokens, labels] and of the chain [labels + 2, labels]."""
     size, count = forward.shape
     slope = np.zeros((count + 2, count))
     delta = forward * backward
@@ -84,7 +84,11 @@ def _epoch(
     features: Array, starts: Array, labels: Array, order: Array, weights: Array, squares: Array, chain: Array, chained: Array,
     rate: float, decay: float, dropout: float, seed: int,
 ) -> float:  # fmt: skip
-    """One pass; ``chain`` [labels + 2, labels] holds steps, then first, then last. Returns the mean negative log-likelihood."""
+    """Run one pass over the citations; return the mean negative log-likelihood.
+
+    ``chain`` [labels + 2, labels] holds steps, then first, then last. ``weights``, ``squares``, ``chain`` and ``chained`` are
+    updated in place.
+    """
     count, width = weights.shape[1], features.shape[1]
     state = np.uint64(seed)
     loss = 0.0
@@ -129,9 +133,9 @@ def _epoch(
 
 
 def learn(features: Sequence[Indices], labels: Sequence[Sequence[int]], *, epochs: int, seed: int, prune: float) -> Tagger:
-    """The tagger of labelled citations: ``features[i]`` [tokens, features] and one label for each token.
+    """Return a tagger trained on labelled citations: ``features[i]`` [tokens, features] and one label for each token.
 
-    ``prune``: weights of smaller absolute value are dropped. The same input and seed give the same weights.
+    ``prune``: weights of smaller absolute value are set to 0. The same input and seed give the same weights.
     """
     flat = np.concatenate(features).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum([len(item) for item in features])]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""From labelled tokens to fields, each with the probability that it is exactly right."""
+"""Derives fields from labelled tokens, each with the probability that it is exactly right."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from reflink.recognition.features import features
 from reflink.recognition.tagger import Span, Tagger, Tagging, spans
 from reflink.recognition.tokens import Tokens, tokenise
 
-#: Longest citation looked at, in tokens: the longest lists of authors are shorter, and a page of prose is none.
+#: Maximum tokens of a citation: the longest lists of authors are shorter, and a page of prose is not a citation.
 MAX_TOKENS: Final = 1500
 
-#: Fields that are one run of tokens, with the label and what a value must look like.
+#: Fields that are one run of tokens, with their label and the pattern that a value must match.
 _RUNS: Final[dict[str, tuple[int, re.Pattern[str]]]] = {
     "title": (tag.T, re.compile(r".*[^\W\d_]{2}.*", re.DOTALL)),
     "venue": (tag.V, re.compile(r".*[^\W\d_].*", re.DOTALL)),
@@ -25,24 +25,25 @@ _RUNS: Final[dict[str, tuple[int, re.Pattern[str]]]] = {
 }
 _YEAR: Final = re.compile(r"1[5-9][0-9]{2}|20[0-3][0-9]")
 _ACCESSED: Final = re.compile(r"(?i)access|retriev|\bcited|consult|visited|acess|abgerufen|\bepub\b")
-#: What makes a number the size of a book, where it stands behind it: "321 p.".
+#: After a number: shows that the number is the size of a book ("321 p.").
 _SIZE: Final = re.compile(r"(?i)\s?(?:p|pp|pages?|s|seiten|с)\b")
-#: What makes the names before it those of editors.
+#: After names: shows that they are editors.
 _EDITORS: Final = re.compile(r"(?i)[\s.,]{0,3}[(\[]?\s?(?:eds?|editors?|hrsg|hg|dir|coords?|orgs?|translat\w+|trans)\b")
 _PEOPLE: Final = (tag.L, tag.A)
 _EDGE: Final = " .,;:-–—\"'“”‘’„«»*"
-#: Longest remark in brackets behind a title, in characters: "[J]", "[Master's thesis]".
+#: Maximum characters of a remark in brackets after a title: "[J]", "[Master's thesis]".
 _REMARK: Final = 30
-#: Sentences behind a title that belong to an address.
+#: Sentences after a title that introduce a web address.
 _AVAILABLE: Final = frozenset(("available", "available from", "available at", "available online", "accessed", "retrieved"))
 _DASHES: Final = frozenset("-‐‑‒–—−~")
 
 
 @dataclass
 class Reading:
-    """``fields`` by name of `reflink.entities.Inferred`, ``sure`` the probability of each.
+    """Recognised fields of one text.
 
-    ``several``: the text cites more than one work.
+    ``fields``: values by the field names of `reflink.entities.Inferred`. ``sure``: the probability of each. ``several``: True
+    if the text cites more than one work.
     """
 
     fields: dict[str, str | int | tuple[str, ...]] = field(default_factory=dict)
@@ -51,7 +52,7 @@ class Reading:
 
 
 def read(text: str, tagger: Tagger) -> Reading:
-    """All that the tagger says of ``text``, sure or not."""
+    """Return all fields that the tagger finds in ``text``, whatever their probability."""
     tokens = tokenise(text)
     reading = Reading()
     if not 3 <= len(tokens.words) <= MAX_TOKENS:
@@ -73,7 +74,7 @@ def read(text: str, tagger: Tagger) -> Reading:
     if "first_page" not in reading.fields:
         reading.fields.pop("last_page", None)
     if "volume" in reading.fields and "venue" not in reading.fields:
-        reading.fields.pop("title", None)  # what has a volume is a journal's: its name would be taken for the title
+        reading.fields.pop("title", None)  # a volume implies a journal, whose name was labelled as the title
     _year(text, tokens, runs, reading)
     _names(text, tokens, tagging, runs, reading)
     reading.several = _several(runs)
@@ -81,7 +82,7 @@ def read(text: str, tagger: Tagger) -> Reading:
 
 
 def _without_remark(title: str) -> str:
-    """The title without a remark in brackets or the beginning of an address behind it."""
+    """Return the title without a remark in brackets, or the introduction of a web address, at its end."""
     opening = title.rfind("[")
     if title.endswith("]") and opening > 0 and len(title) - opening <= _REMARK + 2:
         title = title[:opening].rstrip(_EDGE)
@@ -90,7 +91,7 @@ def _without_remark(title: str) -> str:
 
 
 def _is_page(text: str, tokens: Tokens, runs: list[Span], run: Span) -> bool:
-    """Whether a number is a page: no book's size, and a last page stands behind a dash behind the first."""
+    """Return whether a number is a page: not a book's size; a last page must follow a dash that follows the first page."""
     before = next((other for other in reversed(runs) if other.stop == run.start), None)
     if run.label == tag.E:
         if before is None or before.stop - before.start > 3 or not _DASHES & set(tokens.words[before.start : before.stop]):
@@ -113,7 +114,10 @@ def _year(text: str, tokens: Tokens, runs: list[Span], reading: Reading) -> None
 
 
 def _names(text: str, tokens: Tokens, tagging: Tagging, runs: list[Span], reading: Reading) -> None:
-    """Last names: as sure as every word of the one list of authors is of being one, or none."""
+    """Set the last names if the text has a single list of authors.
+
+    Their probability is the product of the probabilities of all words in that list.
+    """
     names = [run for run in runs if run.label == tag.L]
     people = [run for run in runs if run.label in _PEOPLE]
     if not names or people[-1].stop - people[0].start != sum(run.stop - run.start for run in people):
@@ -134,7 +138,7 @@ def _names(text: str, tokens: Tokens, tagging: Tagging, runs: list[Span], readin
 
 
 def _several(runs: list[Span]) -> bool:
-    """Whether a list of authors, a title, a volume or a first page comes again behind other fields."""
+    """Return whether a list of authors, a title, a volume or a first page occurs again after other fields."""
     seen: list[int] = []
     for run in runs:
         label = tag.L if run.label in _PEOPLE else run.label

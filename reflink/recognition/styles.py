@@ -1,7 +1,7 @@
-"""Citations printed in styles of our own choosing, from fields that publishers tagged: more variety than the articles show.
+"""Prints tagged fields as citations in many styles: training data with more variety than the articles have.
 
-Many publishers give fields and no punctuation. Here such a record is printed as journals, books and scripts of many fields
-print theirs. Everything is drawn from a generator that the caller seeds.
+Many publishers give fields without punctuation. This module prints such a record in the styles of journals and books of many
+disciplines and scripts. All random choices come from a generator that the caller seeds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Run = tuple[str, int]
 
 
 def render(record: Labelled, others: Sequence[Labelled], rng: random.Random) -> Labelled | None:
-    """``record`` in a style; editors come from ``others``. None where it has too little to print."""
+    """Return ``record`` printed in a random style; editors come from ``others``. None if it has too few fields to print."""
     fields = dict(record.fields)
     if len(fields) < 3 or not (record.names or tag.C in fields):
         return None
@@ -58,7 +58,7 @@ def render(record: Labelled, others: Sequence[Labelled], rng: random.Random) -> 
     while not editors:
         editors = [(text, tag.D) for text, _ in _people(rng.choice(others).names[:3], rng, editors=True)]
     runs: list[Run] = [(rng.choice(PREFIXES), tag.O)] if rng.random() < 0.12 else []
-    abbreviated = "." in known.get("V", "") and rng.random() < 0.75  # "Environ. Pollut.", and its stop may touch the volume
+    abbreviated = "." in known.get("V", "") and rng.random() < 0.75  # "Environ. Pollut."; the stop may touch the volume
     dash, glue = rng.choice("-–--–‐−"), "" if rng.random() < 0.25 else " "
     for segment in template.split("|"):
         wanted = set(_FIELD.findall(segment))
@@ -80,7 +80,7 @@ def render(record: Labelled, others: Sequence[Labelled], rng: random.Random) -> 
 
 
 def _invent(known: dict[str, str], others: Sequence[Labelled], rng: random.Random) -> None:
-    """What no record says: month, day, date of access, a meeting, its place and days, a kind of thesis or report."""
+    """Add fields that no record has: month, day, date of access, a meeting, its place and days, a kind of thesis or report."""
     month, day = rng.choice(MONTHS)[: rng.choice((3, 9))], rng.randint(1, 25)
     known["m"], known["l"], known["k"] = month, rng.choice(PLACES), rng.choice(KINDS)
     known["a"] = rng.choice((f"{day} {month} {rng.randint(1999, 2024)}", f"{month} {day}, {rng.randint(1999, 2024)}"))
@@ -118,7 +118,7 @@ def _shortened(first: str, last: str) -> str:
 def _with_given_names(
     names: Sequence[tuple[str, str]], others: Sequence[Labelled], rng: random.Random
 ) -> list[tuple[str, str]]:  # fmt: skip
-    """The names with whole given names, where need be those of others."""
+    """Return the names with full given names, taken from other citations where a name has only initials."""
     pool = [
         given for citation in rng.sample(others, min(len(others), 60)) for _, given in citation.names if _WHOLE.match(given)
     ]
@@ -129,7 +129,7 @@ def _with_given_names(
 
 
 def _people(names: Sequence[tuple[str, str]], rng: random.Random, *, editors: bool = False) -> list[Run]:
-    """The list of names in one style, as runs labelled L (last names) and A (the rest)."""
+    """Return the list of names in one style, as runs labelled L (last names) and A (the rest)."""
     listed = [(surname, given) for surname, given in names if surname]
     cut = len(listed)
     others = ""
@@ -184,9 +184,9 @@ def _given(given: str, form: str) -> str:
 
 
 def _labelled(runs: Sequence[Run], kind: str, rng: random.Random) -> Labelled | None:
-    """One line of the runs; where two stops meet, one goes."""
+    """Return the runs as one labelled line; of two adjacent stops only one is kept."""
     text, marks = "", []
-    tight = rng.random() < 0.04  # as careless print has it: "Nucl. Phys.A757(2005)184"
+    tight = rng.random() < 0.04  # careless print: "Nucl. Phys.A757(2005)184"
     for run, mark in runs:
         for char in run:
             if text and char == "." and text[-1] in ".?!" and mark == tag.O:

@@ -1,4 +1,4 @@
-"""A linear-chain conditional random field over the tokens of a citation: the most probable labels and how sure they are."""
+"""A linear-chain conditional random field over the tokens of a citation: most probable labels and their probabilities."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from reflink.shipped import read
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
-#: Written into the weights' file; raised when features, labels or the file's layout change.
+#: Version written into the weights' file. Increase it when the features, the labels or the file's layout change.
 FORMAT: Final = 1
 _ROWS: Final = 1 << BITS
-#: Scores beyond this make no difference to a probability, and none overflows.
+#: Limit of the scores: prevents overflow, and larger scores do not change a probability.
 _CLIP: Final = 60.0
 
 
 class Tagging(NamedTuple):
-    """``labels`` [n]: of each token the most probable one. ``sure`` [n, labels]: probability of each label.
+    """Labels of n tokens with their probabilities.
 
-    ``stays`` [n, labels]: probability that a token and the next one both have the label (0 for the last token).
+    ``labels`` [n]: each token's most probable label. ``sure`` [n, labels]: probability of each label. ``stays`` [n, labels]:
+    probability that a token and the next token both have the label (0 for the last token).
     """
 
     labels: list[int]
@@ -38,7 +39,7 @@ class Tagging(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Tokens ``[start, stop)`` that have one label, with the probability that exactly these do."""
+    """Tokens ``[start, stop)`` with one label, and the probability that exactly these tokens form a run of that label."""
 
     label: int
     start: int
@@ -48,8 +49,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Tagger:
-    """``weights`` float32 [2**BITS, labels] by feature; ``steps`` float64 [labels, labels] from a label to the next one's;
-    ``first`` and ``last`` float64 [labels] for the text's ends.
+    """Parameters of the random field.
+
+    ``weights`` float32 [2**BITS, labels]: by feature. ``steps`` float64 [labels, labels]: from a token's label to the next
+    token's. ``first`` and ``last`` float64 [labels]: for the first and the last token.
     """
 
     weights: Floats
@@ -58,7 +61,7 @@ class Tagger:
     last: Doubles
 
     def tag(self, features: Indices) -> Tagging:
-        """The labels of a citation of at least one token, from ``features`` [tokens, features]."""
+        """Return the labels of a citation of at least one token, from ``features`` [tokens, features]: forward-backward."""
         scores = self.weights[features].sum(axis=1).astype(np.float64)
         scores[0] += self.first
         scores[-1] += self.last
@@ -89,7 +92,7 @@ class Tagger:
 
     @classmethod
     def read(cls, data: bytes, name: str) -> Self:
-        """The tagger that ``to_bytes`` wrote. Raises ModelNotFound when the file is damaged or of another version."""
+        """Return the tagger that ``to_bytes`` wrote. Raises ModelNotFound if the file is damaged or of another version."""
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 found = {key: arrays[key] for key in arrays.files}
@@ -106,7 +109,7 @@ class Tagger:
         return cls(quantised.astype(np.float32) * np.float32(scale), *others)
 
     def to_bytes(self) -> bytes:
-        """The weights' file: compressed arrays, weights in 8 bits. The same weights give the same bytes."""
+        """Return the weights' file: compressed arrays, weights in 8 bits. Equal weights give equal bytes."""
         scale = float(np.abs(self.weights).max()) / 127 or 1.0
         arrays = {
             "format": np.array(FORMAT), "labels": np.array(LABELS), "scale": np.array(scale, dtype=np.float64),
@@ -123,7 +126,7 @@ class Tagger:
 
 
 def spans(tagging: Tagging) -> list[Span]:
-    """The runs of equal labels, in order."""
+    """Return the runs of equal labels, in order."""
     found: list[Span] = []
     labels, sure, stays = tagging
     start, size = 0, len(labels)
@@ -131,7 +134,7 @@ def spans(tagging: Tagging) -> list[Span]:
         label, stop = labels[start], start + 1
         while stop < size and labels[stop] == label:
             stop += 1
-        # A Markov chain: it begins here, goes on each time, and ends there.
+        # Markov chain: P(the run starts here) * P(it continues at each token) * P(it ends at the last).
         own = np.maximum(sure[start:stop, label], 1e-12)
         begins = own[0] - (stays[start - 1, label] if start else 0.0)
         on = (stays[start : stop - 1, label] / own[:-1]).prod()
@@ -142,7 +145,7 @@ def spans(tagging: Tagging) -> list[Span]:
 
 
 def load(path: Path) -> Tagger:
-    """A tagger from a file. Raises ModelNotFound."""
+    """Return the tagger in a file. Raises ModelNotFound."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -152,5 +155,5 @@ def load(path: Path) -> Tagger:
 
 @cache
 def shipped() -> Tagger:
-    """The weights that come with the package, read on first use. Raises ModelNotFound."""
+    """Return the tagger that comes with the package, read on first use. Raises ModelNotFound."""
     return Tagger.read(read("recognition/weights.npz"), "recognition/weights.npz")

@@ -1,8 +1,8 @@
-"""How journals, books and scripts print a citation: the styles of `reflink.recognition.styles`, as templates.
+"""Templates of the citation styles in `reflink.recognition.styles`, for journals, books and other scripts.
 
 A authors, D editors, T title, V journal or book, P publisher, Y year, N volume, I issue, F and E pages, C a group; invented: M
-a meeting, l its place, d day and month, m month, a date of access, k kind of thesis or report. What stands between two ``|`` is
-printed when its fields are known. ``@`` is the dash between pages, ``~`` a space that may be missing.
+a meeting, l its place, d day and month, m month, a date of access, k kind of thesis or report. The text between two ``|`` is
+printed if its fields are known. ``@`` is the dash between pages, ``~`` a space that may be missing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A citation's tokens: runs of digits, runs of letters, single marks; and where they stand in the text.
+"""Tokens of a citation and their positions: runs of digits, runs of letters, and single other characters.
 
-Digits and letters are apart because print glues them: ``Urban Climate37``, ``e0260860``, ``2004a``.
+Digits and letters are separate tokens because printed citations join them: ``Urban Climate37``, ``e0260860``, ``2004a``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Tokens(NamedTuple):
 
 
 def tokenise(text: str) -> Tokens:
-    """All tokens of ``text``, in order; what is between two of them is white space."""
+    """Return all tokens of ``text``, in order. Only white space separates two tokens."""
     words: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

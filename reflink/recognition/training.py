@@ -1,8 +1,8 @@
 """Trains the recogniser: ``python -m reflink.recognition.training --jats FOLDER --manifest FILE --out FILE``.
 
-``FOLDER`` holds JATS articles, ``FILE`` is a table (tab-separated, with columns ``file`` and ``publisher``) of them. Publishers
-are split by a hash of their name: one in five is held out for ever (`held_out`), so that what is measured on them says how the
-recogniser does on publishers it has not seen. The same input gives the same file.
+``FOLDER`` holds JATS articles; the manifest is a tab-separated table of them with the columns ``file`` and ``publisher``. A
+hash of their name assigns publishers to five folds. Fold 0 is held out permanently (`fold_of`): measurements on it show the
+accuracy for publishers that the recogniser has not seen. The same input gives the same file.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ FOLDS: Final = 5
 EPOCHS: Final = 14
 PRUNE: Final = 0.02
 SEED: Final = 7
-#: How many citations of one article are taken as printed, and how many are printed anew; each article has one style or two.
+#: Maximum citations of one article used as printed, and printed in a new style: an article has only one or two styles.
 AS_PRINTED: Final = 120
 ANEW: Final = 80
-#: How many pieces of prose are taken of one article.
+#: Maximum pieces of prose of one article.
 PROSE: Final = 3
 _SENTENCE: Final = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
 
 
 def fold_of(publisher: str) -> int:
-    """The fold of a publisher, 0 to 4; 0 is held out."""
+    """Return the fold of a publisher, 0 to 4; 0 is held out."""
     plain = " ".join(re.sub(r"\W+", " ", publisher.lower()).split()[:2])
     return int(hashlib.sha1(plain.encode(), usedforsecurity=False).hexdigest(), 16) % FOLDS
 
 
 def articles(folder: Path, manifest: Path, folds: set[int]) -> Iterator[Path]:
-    """The articles of the publishers in ``folds``, by name."""
+    """Yield the articles of the publishers in ``folds``, ordered by file name."""
     with manifest.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
     for row in sorted(rows, key=lambda row: row["file"]):
@@ -51,7 +51,7 @@ def articles(folder: Path, manifest: Path, folds: set[int]) -> Iterator[Path]:
 
 
 def corpus(paths: Sequence[Path], rng: random.Random) -> list[Labelled]:
-    """What to learn from: citations as printed, records printed anew, several works in one text, and prose."""
+    """Return the training data: citations as printed, records in new styles, texts with two works, and prose."""
     found = {path: list(read(path)) for path in paths}
     people = [citation for citations in found.values() for citation in citations if citation.names]
     made: list[Labelled] = []
@@ -74,7 +74,7 @@ def corpus(paths: Sequence[Path], rng: random.Random) -> list[Labelled]:
 
 
 def _several(one: Labelled, other: Labelled, rng: random.Random) -> Labelled:
-    """Two works in one text, as chemists print them."""
+    """Return two works in one text, as in chemistry journals."""
     first, second = rng.choice((("a) ", "; b) "), ("(a) ", " (b) "), ("", "; "), ("", " ")))
     text = first + one.text.rstrip(".") + second + other.text
     marks: list[int] = []
@@ -85,7 +85,7 @@ def _several(one: Labelled, other: Labelled, rng: random.Random) -> Labelled:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m reflink.recognition.training", description="Trains the recogniser.")
     parser.add_argument("--jats", type=Path, required=True, help="folder of JATS articles")
     parser.add_argument("--manifest", type=Path, required=True, help="table with the columns file and publisher")

@@ -1,4 +1,4 @@
-"""Semantic similarity: sentence encoders, and an exact cosine index of their vectors that grows."""
+"""Semantic similarity: sentence encoders, and an exact, growing cosine index of their vectors."""
 
 from reflink.semantic.encoder import Encoder
 from reflink.semantic.index import VectorIndex

@@ -1,6 +1,6 @@
-"""Self-attention over texts of different lengths laid end to end, without padding and without masks.
+"""Self-attention over concatenated texts of different lengths, without padding and without masks.
 
-Queries come scaled. Every text is computed like every other of its length, whatever lies beside it.
+Queries are already scaled. The computation of a text depends only on its length, not on the other texts of the pass.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the texts of a pass lie: ``runs`` of (number of texts, their length in tokens); ``starts`` is on the device."""
+    """The positions of the texts of a pass.
+
+    ``runs``: (number of texts, their length in tokens) for each run of equal lengths; ``starts`` int32 [n + 1]: offset of each
+    text, on the device.
+    """
 
     runs: tuple[tuple[int, int], ...]
     starts: Tensor
 
     @classmethod
     def of(cls, lengths: npt.NDArray[np.int64], device: torch.device) -> Layout:
-        """Of texts so long, in this order; sorted ones make few runs."""
+        """Return the layout of texts of these lengths, in this order; sorted lengths give few runs."""
         runs = tuple((sum(1 for _ in same), length) for length, same in groupby(lengths.tolist()))
         starts = np.zeros(len(lengths) + 1, np.int32)
         np.cumsum(lengths, out=starts[1:])
@@ -42,15 +46,15 @@ Attention = Callable[[Tensor, int, Layout], Tensor]
 
 
 def to_device(values: Tensor, device: torch.device) -> Tensor:
-    """A copy that nobody waits for."""
+    """Copy to the device; to CUDA without waiting for the copy."""
     return values.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else values.to(device)
 
 
 def by_products(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
-    """``qkv`` [tokens, 3 · dim] → [tokens, dim]. Two products and a softmax in float32 for each run of equal lengths.
+    """Compute attention by two products and a softmax for each run of equal lengths: ``qkv`` [tokens, 3 · dim] → [tokens, dim].
 
-    On a CPU this is faster than torch's attention, whose blocks are made for long texts. In float32 whatever
-    the precision: oneDNN, which multiplies bf16, keeps what it has compiled for each number and length of texts, gigabytes.
+    On a CPU this is faster than torch's attention, whose blocks are made for long texts. It uses float32 in any precision:
+    oneDNN, which would multiply bf16, caches a compiled kernel for each number and length of texts, which takes gigabytes.
     """
     out = qkv.new_zeros(qkv.shape[0], qkv.shape[1] // 3)
     size, first = out.shape[1] // heads, 0
@@ -67,7 +71,7 @@ def by_products(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
 
 
 def by_runs(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
-    """The same by torch's attention, which chooses its kernel, for each run of equal lengths."""
+    """Compute the same by torch's attention, which chooses its kernel, for each run of equal lengths."""
     out = qkv.new_empty(qkv.shape[0], qkv.shape[1] // 3)
     size, first = out.shape[1] // heads, 0
     for number, length in layout.runs:
@@ -80,7 +84,7 @@ def by_runs(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
 
 
 def at_once(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
-    """The same for all lengths in one kernel: flash attention on CUDA, fp16 or bf16 only."""
+    """Compute the same for all lengths in one kernel: flash attention on CUDA, fp16 or bf16 only."""
     from torch.nn.attention import varlen
 
     attend: Any = varlen.varlen_attn
@@ -91,7 +95,10 @@ def at_once(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
 
 
 def choose(device: torch.device, dtype: torch.dtype, heads: int, dim: int) -> Attention:
-    """The fastest that works here: tried on a small input, so that a torch without it, or with another, costs nothing else."""
+    """Return the fastest attention that works here.
+
+    ``at_once`` is probed on a small input: a torch without it, or with a different one, falls back to ``by_runs``.
+    """
     if device.type == "cpu":
         return by_products
     if device.type != "cuda" or dtype is torch.float32:

@@ -1,4 +1,4 @@
-"""How texts are grouped for an encoder: sorted by length, and bounded by tokens, not texts."""
+"""Grouping of texts for an encoder: sorted by length, with a limit on tokens instead of texts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ Rows = npt.NDArray[np.int64]
 
 
 def batches(lengths: npt.ArrayLike, budget: int, *, padded: bool = True) -> Iterator[Rows]:
-    """Positions of ``lengths`` (tokens, [n]) in groups of at most ``budget`` tokens, longest first.
+    """Yield positions in ``lengths`` (tokens, [n]) in groups of at most ``budget`` tokens, longest text first.
 
-    ``padded``: a group's size is longest × number, as for a model that pads; otherwise it is the sum. Longest first: memory
-    is at its peak in the first group, so what does not fit fails at once. A text longer than the budget is a group of its own.
+    ``padded``: the size of a group is longest × number, as for a model that pads; otherwise it is the sum. Longest first: the
+    first group needs the most memory, so running out of memory shows immediately. A text longer than the budget is a group of
+    its own.
     """
     sizes = np.asarray(lengths, np.int64)
     order = np.argsort(-sizes, kind="stable")
-    # Nothing is free: a text without tokens counts as one.
+    # A text without tokens counts as one token, to bound the number of texts.
     ends = np.concatenate([[0], np.cumsum(np.maximum(sizes[order], 1))])
     start = 0
     while start < len(order):

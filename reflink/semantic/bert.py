@@ -1,4 +1,4 @@
-"""The forward pass of BERT, written for sentences: all texts end to end, no padding, weights brought to the device once."""
+"""The forward pass of BERT for sentences: texts are concatenated, without padding, and weights are moved to the device once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reflink.semantic.model import Pooling
 from reflink.semantic.precision import DTYPES, Precision
 from reflink.semantic.tokens import Integers
 
-#: On a CPU, tokens of a pass are filled up to a multiple of this.
+#: On a CPU, the tokens of a pass are padded to a multiple of this.
 ROWS: Final = 64
 
 
@@ -42,23 +42,23 @@ class _Layer:
 
 
 class Bert:
-    """Token ids → one vector a text, float32, not normalised.
+    """Token ids → one vector per text, float32, not normalised.
 
-    Products are in the precision of the encoder; sums between layers, normalisations, softmax and pooling in float32.
+    Products have the precision of the encoder; residual sums, layer normalisations, softmax and pooling are float32.
     """
 
-    #: Texts need not be padded to the longest.
+    #: Texts are not padded to the longest.
     padded = False
 
     def __init__(self, transformer: Any, pooling: Pooling, device: str, precision: Precision) -> None:
-        """Takes the weights of transformers' ``BertModel``, float32; see ``fits``."""
+        """Convert the float32 weights of ``transformer``, a ``BertModel`` of transformers for which ``fits`` holds."""
         config = transformer.config
         self.device = torch.device(device)
         self.dim = int(config.hidden_size)
         self._heads = int(config.num_attention_heads)
         self._dtype = DTYPES[precision]
         self._pooling = pooling.kind
-        # oneDNN keeps what it has compiled for each number of rows: a gigabyte when every number comes up.
+        # oneDNN caches a compiled kernel for each number of rows: a gigabyte if every number occurs.
         self._step = ROWS if self.device.type == "cpu" else 1
         self._attend = attention.choose(self.device, self._dtype, self._heads, self.dim)
         weights = {name: tensor.detach().float() for name, tensor in transformer.state_dict().items()}
@@ -71,7 +71,7 @@ class Bert:
 
     @staticmethod
     def fits(config: Any) -> bool:
-        """Whether a model of this configuration is computed by this class: the plain BERT, not its many relatives."""
+        """Return whether this class can compute a model of this configuration: plain BERT, not its variants."""
         return (
             config.model_type == "bert"
             and config.hidden_act == "gelu"
@@ -81,7 +81,7 @@ class Bert:
         )
 
     def __call__(self, ids: Integers, lengths: Integers) -> Tensor:
-        """[n, dim] of texts of so many tokens, end to end in ``ids``. Queues the work on a GPU and does not wait for it."""
+        """Return vectors [n, dim] of texts of these lengths, concatenated in ``ids``. On a GPU only queues the work."""
         layout = attention.Layout.of(lengths, self.device)
         places = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         tokens = np.zeros((2, -(-len(ids) // self._step) * self._step), np.int64)

@@ -1,4 +1,4 @@
-"""Texts to unit vectors."""
+"""The sentence encoder: texts to unit vectors."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Most tokens in a pass unless told, on a CPU, where more gains nothing, and on a GPU, where it has not been measured yet.
+#: Default max tokens of a pass, on a CPU, where more gains nothing, and on a GPU, where it has not been measured yet.
 TOKEN_BUDGET: Final = 4096
 GPU_TOKEN_BUDGET: Final = 65_536
 
-#: How much 1 - cosine two vectors of the same text may differ by, of the same model and precision, whatever they were
-#: encoded with, in which order and by which token budget. Measured on a CPU: BERT gives the same bits (float32 vectors tell
-#: apart 2e-7 at best); models that pad 3e-5 in bf16.
+#: Max 1 - cosine of two vectors of the same text from the same model, by precision, whatever the other texts, their order and
+#: the token budget. Measured on a CPU: the vectors of BERT are bit-identical (float32 vectors resolve 2e-7 at best); models
+#: that pad reach 3e-5 in bf16.
 BATCH_BOUND: Final[Mapping[str, float]] = {"fp32": 1e-6, "bf16": 1e-4, "fp16": 1e-4}
 
 
 class Encoder:
     """A sentence encoder: ``encode(texts)`` → float32 [n, dim], each row of length 1.
 
-    ``model``: None is all-MiniLM-L6-v2, the paper's SBERT, from its package and without any network; else a folder or a name on
-    the Hugging Face hub, as sentence-transformers takes them. ``device``: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, …
+    ``model``: None is all-MiniLM-L6-v2, the paper's SBERT, from its package and without network access; else a folder or a name
+    on the Hugging Face hub, as for sentence-transformers. ``device``: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, …
     ``precision``: ``auto`` (fp16 on CUDA, fp32 on CPUs), ``fp32``, ``bf16``, ``fp16``.
-    ``token_budget``: most tokens in one pass, None for what suits the device; halved when memory runs out, and grown back
-    (``memory``).
-    ``separator``: what stands between the fields of a text; None is the model's own, SBERT's unless its folder says otherwise.
+    ``token_budget``: max tokens of a pass, None for the default of the device; halved when memory runs out, and grown back
+    later (``memory``).
+    ``separator``: the string between the fields of a text; None for the model's own, which is SBERT's unless its folder sets
+    another.
 
-    A text is cut at the model's own length (256 tokens by default). What else is encoded with it changes its vector by less
-    than ``BATCH_BOUND``. Plain BERT runs here by our own forward pass, other transformers with one pooling by transformers',
-    any other model by sentence-transformers. Raises ModelNotFound when torch or the weights are absent or not the right ones.
+    A text is truncated to the model's own length (256 tokens by default). The other texts of a batch change its vector by less
+    than ``BATCH_BOUND``. Three backends run models: our own forward pass runs plain BERT, transformers runs other transformers
+    with one pooling, and sentence-transformers any other model. Raises ModelNotFound if torch or the weights are absent or the
+    weights are not the expected ones; DeviceMissing for an absent CUDA device; ValueError for another invalid argument.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Encoder:
             raise ValueError("separator is empty: fields would run into one another")
         source = default_folder() if model is None else model
         try:
-            import torch  # noqa: F401 - transformers, when it finds none, writes so
+            import torch  # noqa: F401 - without torch, transformers prints a warning
 
             from reflink.semantic import loading
             from reflink.semantic.precision import choose_device, choose_precision
@@ -84,34 +86,34 @@ class Encoder:
         sha256 = DEFAULT_SHA256 if model is None else weights_sha256(folder)
         known = DEFAULT_NAME if sha256 == DEFAULT_SHA256 else Path(str(model)).name
         join = "" if self.separator == SEP else f"+{quote(self.separator, safe='')}"
-        #: Name, weights, and the join where it is not SBERT's, in one word, kept with every snapshot of vectors.
+        #: Name, weights, and the separator if it is not SBERT's, in one word. Saved with every snapshot of vectors.
         self.name: Final = f"{known}@{sha256[:12]}{join}"
         self.dim: Final = self._backend.dim
         about = {"model": self.name, "sha256": sha256, "pinned": model is None, "precision": self.precision}
         log.info("encoder", extra=about)
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, float32 [n, dim], in the order of the texts; an empty text has one too.
+        """Return unit vectors, float32 [n, dim], in the order of the texts; an empty text has a vector too.
 
-        Raises NoMemory when one text alone does not fit the device.
+        Raises NoMemory if a single text does not fit the device.
         """
         return self._backend.encode(texts)
 
     def tokens(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The number of tokens that the model reads of each text: int64 [n]."""
+        """Return the number of tokens that the model reads of each text: int64 [n]."""
         return self._backend.tokens(texts)
 
     @property
     def tokens_read(self) -> int:
-        """Tokens encoded so far, padding not counted; 0 for a model that sentence-transformers runs."""
+        """Number of tokens encoded so far, without padding; 0 for a model that sentence-transformers runs."""
         return self._backend.tokens_read
 
     @property
     def spent(self) -> Spent:
-        """Seconds spent so far, tokenising and in the model; sentence-transformers' tokenising is the model's."""
+        """Seconds spent so far on tokenising and in the model; with sentence-transformers both count as the model's."""
         return self._backend.spent
 
     @property
     def memory(self) -> TokenBudget:
-        """The token budget now, and how often memory ran out."""
+        """The current token budget, and the number of times that memory ran out."""
         return self._backend.budget

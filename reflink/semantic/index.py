@@ -1,4 +1,4 @@
-"""An exact cosine index that grows while it is searched."""
+"""An exact cosine index that can change while it is searched."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from reflink import flatfiles
 from reflink.errors import BadVector, UnusableSnapshot
 from reflink.hits import Hits
-from reflink.idtable import IdTable, frozen
 from reflink.semantic import scanning
 from reflink.semantic.ranking import rank
 from reflink.semantic.rows import BLOCK, GrowingRows, Single, View
 from reflink.semantic.scanning import Found
+from reflink.storage import flatfiles
+from reflink.storage.idtable import IdTable, frozen
 
 KIND: Final = "reflink vector index"
 ARRAYS: Final[dict[str, tuple[Any, int]]] = {"ids": (np.uint8, 1), "id_offsets": (np.int64, 1), "vectors": (np.float16, 2)}
 
-#: Values of a query are multiples of this.
+#: The values of a query are rounded to multiples of this.
 GRAIN: Final = 2.0**-28
 
-#: Rows there is room for on a device beside those that are there when they are placed.
+#: Spare capacity on a device, in rows.
 SPARE: Final = 131_072
 
 
 class VectorIndex:
-    """Unit vectors by id, searched by cosine; exact. ``dim``: their length. ``threads``: how many share a search's work.
+    """Unit vectors by id, searched exactly by cosine. ``dim``: number of dimensions. ``threads``: threads of a search.
 
-    Vectors are scaled to length 1 and kept as fp16. The values of a query, scaled too, are rounded to multiples of 2**-28,
-    which changes a cosine by less than 4e-8 in 384 dimensions; its score with a row is the sum of their products in
-    float64, rounded to float32. Every product and every partial sum is a multiple of 2**-52 below 2, so float64 holds it
-    exactly: a score depends neither on the order of the sum, nor on the device, nor on the other queries, nor on where the
-    row lies, and equal vectors tie exactly. Where the rows to be scored so are found by faster sums, a margin above
-    the greatest error of those is kept.
+    Definition of a score: vectors are scaled to length 1 and stored as fp16. A query is scaled to length 1 and its values are
+    rounded to multiples of 2**-28, which changes a cosine by less than 4e-8 in 384 dimensions. The score is the sum of the
+    products in float64, rounded to float32. Every product and every partial sum is a multiple of 2**-52 below 2, so float64
+    holds it exactly. Therefore a score does not depend on the order of the sum, the device, the other queries or the position
+    of the row, and equal vectors tie exactly. Faster, inexact sums preselect the rows to score, with a margin above their
+    greatest error.
 
-    All methods may be called from any thread. A search sees the state of one moment: every change that had returned before it
-    began, and each change that is made meanwhile either whole or not at all. Changes wait for one another; no search waits
-    for a change, and no change for a search. New rows fill blocks of spare capacity in place and never move; the place of
-    a removed or replaced one is reused once no search runs that may see it.
+    All methods are thread-safe. A search sees the state of one moment: all changes that returned before the search began, and
+    each concurrent change either completely or not at all. Changes are serialised; no search waits for a change, and no change
+    waits for a search. New rows fill spare capacity in place and never move; the place of a removed or replaced row is reused
+    when no search that may see it is running.
     """
 
     def __init__(self, dim: int, *, threads: int = 1) -> None:
@@ -66,10 +66,11 @@ class VectorIndex:
             return bool(self._rows.find([id_])[0] >= 0)
 
     def add(self, ids: Sequence[str], vectors: npt.ArrayLike) -> None:
-        """Adds ``vectors`` [n, dim]; the vector of a known id is replaced, the last of one id in ``ids`` counts.
+        """Add ``vectors`` [n, dim], or replace the vector of a known id. Of an id repeated in ``ids`` the last vector counts.
 
-        Raises BadVector, and changes nothing, when a vector is not finite, all zero or of another length; ValueError when an id
-        is empty or the numbers of ids and vectors differ; DeviceTooSmall when the device they are on has no room for more.
+        Raises BadVector if a vector is not finite, all zero or of another length; ValueError if an id is empty or the numbers
+        of ids and vectors differ; DeviceTooSmall if the device that holds the rows has no room for more. If it raises, nothing
+        has changed.
         """
         array = np.asarray(vectors)
         lengths = self._lengths(array)
@@ -88,13 +89,13 @@ class VectorIndex:
         self._rows.put(list(last), units)
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Removes the vectors of these ids; unknown ids are passed over."""
+        """Remove the vectors of these ids; unknown ids are ignored."""
         self._rows.drop(ids)
 
     def search(self, vectors: npt.ArrayLike, k: int) -> Hits:
-        """The ``k`` nearest of each of ``vectors`` [n, dim]: Hits [n, k], scores cosines in float32, ties by the smallest id.
+        """Return the ``k`` nearest neighbours of each of ``vectors`` [n, dim]: Hits [n, k], scores are cosines in float32.
 
-        Raises ValueError when ``k`` is below 1; BadVector as in ``add``.
+        Equal scores are ordered by ascending id. Raises ValueError if ``k`` is below 1; BadVector as ``add``.
         """
         if k < 1:
             raise ValueError(f"k is {k}: at least 1 is needed")
@@ -111,33 +112,33 @@ class VectorIndex:
     def _scan(self, view: View, queries: Single, k: int) -> Iterator[Found]:
         if view.device is None:
             return scanning.scan(view, queries, k, self.threads, lambda: self._pool)
-        from reflink.semantic import devicescan
+        from reflink.semantic.gpu import scan
 
-        return devicescan.scan(view, queries, k)
+        return scan.scan(view, queries, k)
 
     @cached_property
     def _pool(self) -> Executor:
         return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
     def place(self, device: str | None, *, spare: int = SPARE, stream: bool = False) -> bool:
-        """From now on searches run on this torch device (``cuda``, ``cuda:1``, …), or, with None, on the processor.
+        """Run later searches on this torch device (``cuda``, ``cuda:1``, …) or, with None, on the CPU; the hits are identical.
 
-        The rows are copied there, with room for ``spare`` more at a time, and every change with them; the hits are the same
-        bit for bit. Raises DeviceTooSmall when they do not fit; with ``stream`` they stay in host memory instead and are sent
-        there for every search. Returns whether they are there. Changes wait meanwhile.
+        Copies the rows to the device, with capacity for ``spare`` more at a time; later changes are written there too. Raises
+        DeviceTooSmall if the rows do not fit; with ``stream`` they stay in host memory instead and are sent for every search.
+        Returns whether the rows are on the device. Changes wait until it returns.
         """
         with self._rows.lock:
             if device is None:
                 self._rows.attach(None)
                 return False
-            from reflink.semantic.device import DeviceRows
+            from reflink.semantic.gpu.rows import DeviceRows
 
             rows = DeviceRows(self._rows.view, device, spare, stream=stream)
             self._rows.attach(rows)
             return rows.resident
 
     def vectors(self, ids: Sequence[str]) -> Single:
-        """The stored unit vectors of these ids, float32 [n, dim]; a row of NaN where the id is unknown."""
+        """Return the stored unit vectors of these ids, float32 [n, dim]; a row of NaN for an unknown id."""
         vectors = np.full((len(ids), self.dim), np.nan, np.float32)
         with self._rows.lock:
             view, rows = self._rows.view, self._rows.find(ids)
@@ -150,7 +151,7 @@ class VectorIndex:
                 return np.empty(0, np.float64)
             raise BadVector(f"vectors of shape {vectors.shape}: [n, {self.dim}] is needed")
         lengths = np.empty(len(vectors), np.float64)
-        for first in range(0, len(vectors), BLOCK):  # bounds what the copies in float64 take
+        for first in range(0, len(vectors), BLOCK):  # bounds the memory of the float64 copies
             part = vectors[first : first + BLOCK].astype(np.float64)
             lengths[first : first + BLOCK] = np.sqrt(np.einsum("ij,ij->i", part, part))
         bad = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
@@ -159,9 +160,9 @@ class VectorIndex:
         return lengths
 
     def save(self, folder: str | Path) -> None:
-        """Writes the index into ``folder`` (made if absent), rows in order of their ids; an index already there is replaced.
+        """Write the index to ``folder``, rows in order of their ids; create the folder or replace the index in it.
 
-        What is written is the state of the moment it is called; changes and searches go on meanwhile.
+        Saves the state at the time of the call; changes and searches continue meanwhile.
         """
         view = self._rows.view
         alive = view.alive()
@@ -182,10 +183,10 @@ class VectorIndex:
 
     @classmethod
     def open(cls, folder: str | Path, *, verify: bool = False, threads: int = 1) -> Self:
-        """Opens a saved index by memory map: processes share its pages; what is added afterwards stays in memory.
+        """Open a saved index by memory map. Processes share its pages; later additions stay in memory.
 
-        With ``verify`` every byte is compared with its checksum. Raises UnusableSnapshot when the folder is damaged,
-        unfinished or not a vector index.
+        ``verify``: compare every byte with its checksum. Raises UnusableSnapshot if the folder is damaged, unfinished or not a
+        vector index.
         """
         about, arrays = flatfiles.load(Path(folder), KIND, ARRAYS, verify=verify)
         blob, offsets, vectors = (arrays[name] for name in ARRAYS)
@@ -196,7 +197,7 @@ class VectorIndex:
             and bool((offsets[1:] > offsets[:-1]).all())
         )
         if not fit:
-            raise UnusableSnapshot(f"{folder}: its arrays do not fit together; copy or save it anew")
+            raise UnusableSnapshot(f"{folder}: its arrays are inconsistent; copy it again or save it again")
         index = cls(vectors.shape[1], threads=threads)
         index._rows = GrowingRows(View.of(IdTable(frozen(blob), frozen(offsets)), vectors))
         return index
@@ -207,6 +208,6 @@ def _units(vectors: npt.NDArray[Any], lengths: npt.NDArray[np.float64]) -> Singl
 
 
 def _rounded(units: Single) -> Single:
-    """Exact in float32: only values too small for its whole length change."""
+    """Round to multiples of ``GRAIN``, exactly in float32: only values too small for a full significand change."""
     rounded: Single = np.rint(units * np.float32(1 / GRAIN)) * np.float32(GRAIN)
     return rounded

@@ -1,8 +1,9 @@
-"""Scores of fp16 rows against fp32 queries, compiled. fp16 rows come as their bits (``uint16``), which numba has a type for.
+"""Compiled scores of fp16 rows against fp32 queries. Rows are passed as their bits (``uint16``): numba has no type for fp16.
 
-One query alone waits for memory; a batch for the multiply-adds, of which a core starts two registers a cycle. Over 265,158
-rows of 384 on one core (``benchmarks/semantic/search.py``): 7.5 ms alone, where reading takes 5.3; 1.17 ms in a batch of 512,
-where the multiply-adds take 0.89, and BLAS in fp32 3.8. Asking for the next rows ahead of time gained nothing.
+A single query is bound by memory bandwidth; a batch by the multiply-adds, of which a core starts two registers per cycle. Cost
+of a query over 265,158 rows of 384 dimensions on one core (``benchmarks/semantic/search.py``): alone 7.5 ms, of which reading
+takes 5.3; in a batch of 512 1.17 ms, of which the multiply-adds take 0.89 (BLAS in fp32: 3.8). Prefetching the next rows gained
+nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-#: Rows scored against all queries before the next ones: they and the scores stay in the caches next to the core.
+#: Rows scored against all queries before the next rows, so that rows and scores stay in the core's caches.
 TILE: Final = 64
 
-#: Sums may be taken in any order, which lets them run in vector registers; NaN and infinity keep their meaning.
+#: Compiler flags: sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 _ANY_ORDER: Final = {"reassoc", "contract", "nsz"}
 _LANES, _ROWS, _QUERIES = HOST
 _tile2, _tile3, _tile4 = (tile(HOST, number) for number in (2, 3, 4))
@@ -34,7 +35,7 @@ _tile5, _tile6 = (tile(HOST, min(number, _QUERIES)) for number in (5, 6))
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _widen(typing_context: Any, bits: Any) -> Any:
-    """fp16 bits → float32, exact: one instruction of the processor for a whole register."""
+    """Convert fp16 bits to float32, exactly: one processor instruction for a whole register."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), ir.FloatType())
@@ -44,10 +45,10 @@ def _widen(typing_context: Any, bits: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True, fastmath=_ANY_ORDER)  # type: ignore[untyped-decorator]
 def dot(block: Bits, start: int, stop: int, queries: Floats, query: int, number: int, scores: Floats) -> None:
-    """``scores[j, r] = queries[query + j] · block[start + r]`` for ``j < number`` and rows below ``stop``, in float32.
+    """Write ``scores[j, r] = queries[query + j] · block[start + r]`` for ``j < number`` and rows below ``stop``, in float32.
 
-    ``number`` at most what ``tiles.HOST`` says. Rows of a length that fills no whole registers, rows left over and single
-    queries, which wait for memory alone, go one by one.
+    ``number`` is at most ``tiles.HOST.queries``. Rows whose length is not a multiple of a register, remaining rows, and a
+    single query, which is bound by memory anyway, are computed one by one.
     """
     row = start
     if number > 1 and block.shape[1] % _LANES == 0:
@@ -75,7 +76,7 @@ def dot(block: Bits, start: int, stop: int, queries: Floats, query: int, number:
 
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # type: ignore[untyped-decorator]
 def _highest(scores: Floats, number: int) -> np.float32:
-    """The highest of the first ``number``, none of them NaN."""
+    """Return the highest of the first ``number`` scores, none of them NaN."""
     highest = np.float32(-np.inf)
     for at in range(number):
         score = scores[at]
@@ -85,7 +86,7 @@ def _highest(scores: Floats, number: int) -> np.float32:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _raise_least(best: Floats, score: float) -> None:
-    """Puts ``score`` in the place of the lowest of a heap, lowest first."""
+    """Replace the lowest score of a min-heap by ``score``."""
     at, k = 0, len(best)
     while True:
         child = 2 * at + 1
@@ -105,11 +106,11 @@ def scan(
     block: Bits, alive: Mask, start: int, queries: Floats, best: Floats, margin: float, base: int,
     query_of: Rows, row_of: Rows, score_of: Floats, size: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Appends the rows of a block, from ``start`` on, that may be among the best of a query; returns new size and next row.
+    """Append the rows of a block, from ``start`` on, that may be among the best of a query; return the new size and next row.
 
-    ``best`` [n, k]: the k highest scores of each query so far as a heap, lowest first; brought up to date. A row stays
-    possible while its score is not more than ``margin`` below the k-th best. It is written as ``base`` + its place. Stops
-    before the end of the block where less room than ``TILE`` rows of all queries is left.
+    ``best`` [n, k]: the k highest scores of each query so far, as a min-heap; updated. A row is appended unless its score is
+    more than ``margin`` below the k-th best. Row i of the block is written as ``base`` + i. Stops before the end of the block
+    if there is no room for ``TILE`` rows of all queries.
     """
     number = queries.shape[0]
     parts = (number + _QUERIES - 1) // _QUERIES
@@ -144,7 +145,7 @@ def scan(
 
 @numba.njit(cache=True, nogil=True, fastmath=_ANY_ORDER)  # type: ignore[untyped-decorator]
 def exact(block: Bits, rows: Rows, queries: Floats, query_of: Rows, scores: Floats) -> None:
-    """``scores[i] = queries[query_of[i]] · block[rows[i]]``, summed in float64 and rounded to float32."""
+    """Write ``scores[i] = queries[query_of[i]] · block[rows[i]]``, summed in float64 and rounded to float32."""
     for i in range(len(rows)):
         line, wanted = block[rows[i]], queries[query_of[i]]
         total = 0.0
@@ -155,7 +156,7 @@ def exact(block: Bits, rows: Rows, queries: Floats, query_of: Rows, scores: Floa
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def gather_bytes(blob: npt.NDArray[np.uint8], offsets: Rows, rows: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
-    """The bytes of these rows end to end, and where each begins: [n + 1]."""
+    """Return the concatenated bytes of these rows and their offsets: int64 [n + 1]."""
     begins = np.zeros(len(rows) + 1, np.int64)
     for i in range(len(rows)):
         begins[i + 1] = begins[i] + offsets[rows[i] + 1] - offsets[rows[i]]

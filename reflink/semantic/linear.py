@@ -1,4 +1,4 @@
-"""Matrices of weights, brought once into the form in which they multiply fastest."""
+"""Linear layers whose weights are converted once into the layout that multiplies fastest."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from torch.nn import functional
 
 Linear = Callable[[Tensor], Tensor]
 
-#: Rows that oneDNN lays the weights out for. Other numbers run as well.
+#: Number of rows for which oneDNN optimises the weight layout. Inputs of other sizes work too.
 _ROWS: Final = 1024
 
 
 def linear(weight: Tensor, bias: Tensor, *, gelu: bool = False) -> Linear:
-    """``x`` → ``x @ weight.T + bias``, then GELU if wanted; ``x`` is of the weight's type and on its device.
+    """Return the function ``x`` → ``x @ weight.T + bias``, then GELU if ``gelu``; ``x`` has the weight's type and device.
 
-    On a CPU oneDNN keeps the weights as its kernels read them, instead of laying them out anew for each product, and applies
-    bias and GELU before rounding.
+    On a CPU oneDNN packs the weights once in the layout of its kernels, instead of once per product, and applies bias and GELU
+    before rounding.
     """
     weight, bias = weight.contiguous(), bias.contiguous()
     packed = _packed(weight, bias, gelu) if weight.device.type == "cpu" else None
@@ -31,10 +31,10 @@ def linear(weight: Tensor, bias: Tensor, *, gelu: bool = False) -> Linear:
 
 
 def _packed(weight: Tensor, bias: Tensor, gelu: bool) -> Linear | None:
-    """The same by oneDNN; None where this torch or this processor has no such operation."""
+    """Return the same function by oneDNN, None if this torch or processor does not support it."""
     after = "gelu" if gelu else "none"
     try:
-        # What torch's own compiler emits; not promised to stay, hence the probe.
+        # The operators that torch's own compiler emits. They are not a stable interface, hence the probe.
         operators: Any = torch.ops.mkldnn
         multiply = operators._linear_pointwise
         packed = operators._reorder_linear_weight(weight, _ROWS)

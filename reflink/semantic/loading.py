@@ -1,4 +1,4 @@
-"""A model's folder to what computes it: the fastest backend that there is for it."""
+"""Loading of a model with the fastest backend that supports it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from reflink.semantic.tokens import Tokeniser
 
 
 def load(model: str | Path, device: str, precision: Precision, token_budget: int) -> tuple[Passes | Published, Path]:
-    """The backend and the folder of a model, a folder itself or a name on the hub.
+    """Return the backend and the folder of a model, which is a folder or a name on the Hugging Face hub.
 
-    A transformer with one pooling is run here, BERT by our own forward pass and others by transformers'; any other model by
-    sentence-transformers. Raises ModelNotFound, ImportError, OSError or ValueError.
+    ``Bert`` runs plain BERT with one pooling, ``Padded`` other transformers with one pooling, ``Published`` any other model.
+    Raises ModelNotFound, ImportError, OSError or ValueError.
     """
     with quiet():
         folder = fetched(str(model))
@@ -45,7 +45,7 @@ def load(model: str | Path, device: str, precision: Precision, token_budget: int
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Loading a model without progress bars and remarks; the settings of transformers' log are put back."""
+    """Suppress the progress bars and log messages of transformers; restore its settings afterwards."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

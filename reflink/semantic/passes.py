@@ -1,4 +1,4 @@
-"""Texts through a model in passes: tokenised, grouped, run on all cores or queued on a GPU, put back in order."""
+"""Encoding in passes: tokenise texts, group them, run the groups on all cores or queue them on a GPU, restore the order."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ from reflink.semantic.spent import Spent
 from reflink.semantic.token_budget import TokenBudget, is_out_of_memory
 from reflink.semantic.tokens import Integers, Tokeniser, Tokens
 
-#: Texts tokenised at a time. A GPU computes one lot while the next is tokenised.
+#: Texts tokenised at a time. A GPU computes one chunk while the next is tokenised.
 CHUNK: Final = 8192
 
-#: A core is not given less than these tokens, so that starting a pass stays cheap beside the pass.
+#: Min tokens of a pass when a chunk is divided among cores: with fewer, starting the pass would dominate its cost.
 LEAST_TOKENS: Final = 256
 
 Done = list[tuple[Rows, Tensor]]
 
 
 class Forward(Protocol):
-    """A model: token ids of texts end to end, and their lengths → vectors [n, dim], float32, on ``device``."""
+    """A model: concatenated token ids of n texts, and their lengths → vectors [n, dim], float32, on ``device``."""
 
     padded: bool
     device: torch.device
     dim: int
 
     def __call__(self, ids: Integers, lengths: Integers) -> Tensor:
-        """Longest text first."""
+        """Run the model. Texts are in descending order of length."""
         ...
 
 
 class Passes:
     """An encoder made of a tokenizer and a forward pass.
 
-    On a CPU every core has passes of its own, each on one thread: nothing waits for the slowest part of a product, and another
-    process's use of a core costs that core alone. On a GPU passes are queued, and only the end is waited for.
+    On a CPU each pass runs on one thread, and passes run concurrently on all cores: no core waits for the slowest part of a
+    product, and load from another process slows only the core that it uses. On a GPU passes are queued, and the encoder waits
+    only for the last one.
     """
 
     def __init__(self, tokeniser: Tokeniser, forward: Forward, token_budget: int) -> None:
@@ -56,11 +57,11 @@ class Passes:
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def tokens(self, texts: Sequence[str]) -> Integers:
-        """Tokens that the model reads of each text."""
+        """Return the number of tokens that the model reads of each text: int64 [n]."""
         return self._tokeniser(texts).lengths
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, float32 [n, dim], in the order of the texts. Raises NoMemory when one text alone does not fit."""
+        """Return unit vectors, float32 [n, dim], in the order of the texts. Raises NoMemory if a single text does not fit."""
         vectors = np.empty((len(texts), self.dim), np.float32)
         done: Done = []
         for first in range(0, len(texts), CHUNK):
@@ -73,7 +74,7 @@ class Passes:
             self.spent.model_s += time.perf_counter() - tokenised
         started = time.perf_counter()
         if done:
-            # One copy from the device at the end, so that passes follow one another without waiting.
+            # A copy from the device waits for it, so copy once at the end.
             vectors[np.concatenate([rows for rows, _ in done])] = torch.cat([part for _, part in done]).cpu().numpy()
         self.spent.model_s += time.perf_counter() - started
         return vectors
@@ -93,9 +94,9 @@ class Passes:
     def _pass(self, tokens: Tokens, rows: Rows) -> Done:
         lengths = tokens.lengths[rows]
         size = int(lengths.max() * len(rows) if self._forward.padded else lengths.sum())
-        # The budget may have been halved since these were grouped.
+        # The budget may have been halved since the texts were grouped.
         if len(rows) == 1 or size <= self.budget.tokens:
-            told = ""
+            reason = ""
             try:
                 with torch.inference_mode():
                     vectors = torch.nn.functional.normalize(self._forward(tokens.take(rows), lengths))
@@ -104,19 +105,19 @@ class Passes:
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                told = " ".join(str(error).split())[:200]
-            # Here, where no traceback holds the tensors of the pass any more.
-            self._failed(told, len(rows), size)
+                reason = " ".join(str(error).split())[:200]
+            # After the except block, because its traceback would keep the tensors of the pass alive.
+            self._failed(reason, len(rows), size)
         parts = batches(lengths, self.budget.tokens, padded=self._forward.padded)
         return [piece for part in parts for piece in self._pass(tokens, rows[part])]
 
-    def _failed(self, told: str, texts: int, size: int) -> None:
+    def _failed(self, reason: str, texts: int, size: int) -> None:
         device = self._forward.device
         self.budget.failed(size)
         if device.type == "cuda":
             torch.cuda.empty_cache()
         if texts == 1:
-            raise NoMemory(f"no memory on {device} for one text of {size} tokens: free some, or use a smaller model ({told})")
+            raise NoMemory(f"no memory on {device} for one text of {size} tokens: free some, or use a smaller model ({reason})")
 
     def _threads(self, number: int) -> ThreadPoolExecutor:
         if self._pool is None or self._pool[0] != number:
@@ -125,7 +126,7 @@ class Passes:
 
 
 def _single_threaded(number: int) -> ThreadPoolExecutor:
-    """So many threads, each of which torch computes on by itself. The caller's own number of threads stays what it was."""
+    """Return a pool of threads on each of which torch computes single-threaded. The caller's number of threads is kept."""
     before, ready = torch.get_num_threads(), threading.Barrier(number + 1)
 
     def begin() -> None:
@@ -135,7 +136,7 @@ def _single_threaded(number: int) -> ThreadPoolExecutor:
     pool = ThreadPoolExecutor(number, thread_name_prefix="encoder", initializer=begin)
     nothing: list[Any] = [pool.submit(lambda: None) for _ in range(number)]
     ready.wait()
-    # torch keeps the number by thread, but gives new threads the one that was set last.
+    # torch keeps the number of threads per thread, but new threads get the number set last.
     torch.set_num_threads(before)
     for future in nothing:
         future.result()

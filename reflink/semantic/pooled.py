@@ -1,4 +1,4 @@
-"""Any other transformer by its own forward pass: texts padded to the longest of their batch, and masked."""
+"""The backend of transformers other than plain BERT: their own forward pass on texts padded to the longest, with a mask."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from reflink.semantic.tokens import Integers
 
 
 class Padded:
-    """Token ids → one vector a text, float32, not normalised. Arithmetic of the pooling is float32."""
+    """Token ids → one vector per text, float32, not normalised. Pooling is computed in float32."""
 
-    #: A batch costs its longest text × their number.
+    #: The cost of a batch is its longest text × the number of texts.
     padded = True
 
     def __init__(self, transformer: Any, pooling: Pooling, device: str, precision: Precision, padding: int) -> None:
-        """``transformer``: a model of transformers, float32; ``padding``: the token that fills up shorter texts."""
+        """Prepare ``transformer``, a float32 model of transformers; ``padding`` is the token that pads shorter texts."""
         self.device = torch.device(device)
         self.dim = int(transformer.config.hidden_size)
-        # On a GPU whole weights in fp16 are fastest; on a CPU autocast keeps normalisations and sums in float32.
+        # On a GPU converting all weights (to fp16) is fastest; on a CPU autocast keeps normalisations and sums in float32.
         whole = self.device.type != "cpu"
         self._autocast = not whole and precision != "fp32"
         self._dtype = DTYPES[precision]
@@ -31,7 +31,7 @@ class Padded:
         self._pooling, self._padding = pooling.kind, padding
 
     def __call__(self, ids: Integers, lengths: Integers) -> Tensor:
-        """[n, dim] of texts of so many tokens, end to end in ``ids``."""
+        """Return vectors [n, dim] of texts of these lengths, concatenated in ``ids``."""
         used = np.arange(lengths.max()) < lengths[:, None]
         padded = np.full(used.shape, self._padding, np.int64)
         padded[used] = ids

@@ -1,4 +1,4 @@
-"""The device and the arithmetic that an encoder works with, and what each means for its vectors."""
+"""The choice of the device and the precision of an encoder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DTYPES: Final[dict[Precision, torch.dtype]] = {"fp32": torch.float32, "bf16": to
 
 
 def choose_device(device: str) -> str:
-    """``auto`` is the first CUDA device where there is one, else the CPU; anything else is taken as torch does.
+    """Return the torch device: for ``auto`` the first CUDA device if there is one, else the CPU; any other name unchanged.
 
-    Raises DeviceMissing for a CUDA device that is not here.
+    Raises DeviceMissing for a CUDA device that the machine does not have.
     """
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
@@ -27,20 +27,20 @@ def choose_device(device: str) -> str:
 
 
 def choose_precision(device: str) -> Precision:
-    """That of works, which a catalog is made of: fp16 on CUDA, else fp32, so that a catalog is as good as it can be."""
+    """Return the precision for works, and so for a catalog: fp16 on CUDA, else fp32, for the best accuracy."""
     return "fp16" if device.startswith("cuda") else "fp32"
 
 
 def choose_query_precision(device: str, precision: Precision) -> Precision:
-    """That of references beside works of ``precision``: bf16 beside fp32 on CPUs that compute in it, else the works' own.
+    """Return the precision for references: bf16 if works have fp32 on a CPU with bf16 instructions, else that of the works.
 
-    A reference is encoded each time, a work once: there speed counts, and docs/semantic.md has what it costs in answers.
+    A reference is encoded each time, a work once, so speed matters here. docs/semantic.md has the effect on the results.
     """
     return "bf16" if precision == "fp32" and device.startswith("cpu") and _computes_bf16() else precision
 
 
 def _computes_bf16() -> bool:
-    # torch tells only by functions that may go; without them fp32 is slower, never wrong.
+    # Private functions of torch, which may be removed. Without them the encoder uses fp32: slower, but correct.
     probes: list[Callable[[], bool] | None] = [
         getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     ]

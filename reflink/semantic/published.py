@@ -1,4 +1,4 @@
-"""sentence-transformers itself: the reference for every model, and the backend of those that nothing else here computes."""
+"""The backend that runs sentence-transformers: the reference for every model, used if no other backend supports a model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from reflink.semantic.token_budget import TokenBudget, is_out_of_memory
 
 
 def fetched(model: str) -> Path:
-    """The folder of a model: itself, or brought from the Hugging Face hub. Raises ModelNotFound where it holds pickles."""
+    """Return the folder of a model: ``model`` itself, or a download from the Hugging Face hub.
+
+    Raises ModelNotFound if weights would be read from a pickle.
+    """
     folder = Path(model)
     if not folder.is_dir():
         from huggingface_hub import snapshot_download
 
-        # Brought before it is loaded, so that no pickle is.
+        # Downloaded separately from loading, so that pickles are neither downloaded nor loaded.
         ignored = [*PICKLES, "onnx/*", "openvino/*", "*.h5", "*.msgpack", "*.ot"]
         folder = Path(snapshot_download(model, ignore_patterns=ignored))
     refuse_pickles(folder)
@@ -39,13 +42,13 @@ class Published:
         kept: dict[str, Any] = {"dtype": DTYPES[precision], "use_safetensors": True}
         self._model: Any = SentenceTransformer(str(folder), device=device, model_kwargs=kept, trust_remote_code=False)
         self.budget = TokenBudget(token_budget)
-        #: Not known here.
+        #: Always 0: sentence-transformers does not report it.
         self.tokens_read = 0
         self.spent = Spent()
         self.dim = int(self._encode([""]).shape[1])
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, float32 [n, dim], in the order of the texts. Raises NoMemory when one text alone does not fit."""
+        """Return unit vectors, float32 [n, dim], in the order of the texts. Raises NoMemory if a single text does not fit."""
         if not len(texts):
             return np.empty((0, self.dim), np.float32)
         started = time.perf_counter()
@@ -72,7 +75,7 @@ class Published:
                 return np.asarray(vectors.float().cpu().numpy(), np.float32)
 
     def tokens(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Tokens that the model reads of each text."""
+        """Return the number of tokens that the model reads of each text: int64 [n]."""
         limit = self._model.max_seq_length
         cut = {"truncation": True, "max_length": limit} if limit else {}
         lists = self._model.tokenizer(list(texts), **cut)["input_ids"] if len(texts) else []

@@ -1,4 +1,4 @@
-"""From rows and their scores to hits: the best of each query, equal scores by the smallest id."""
+"""Ranking of scored rows: the best hits of each query, equal scores by ascending id."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from reflink.semantic.scanning import Found
 
 
 def rank(view: View, found: Found, number: int, k: int) -> Hits:
-    """The ``k`` best of each of ``number`` queries among what was found; all that tie with a query's last must be there."""
-    query_of, rows, scores = found[0], found[1], found[2] + np.float32(0)  # no zero is negative
-    # Rows of the saved part are in order of their ids; those of the added part follow, in any.
+    """Return the ``k`` best of the rows found for each of ``number`` queries; ``found`` has all rows that tie with the last."""
+    query_of, rows, scores = found[0], found[1], found[2] + np.float32(0)  # -0.0 becomes 0.0
+    # Rows of the saved part are in order of their ids; rows of the added part follow in any order.
     order = np.lexsort((rows, -scores, query_of))
     query_of, rows, scores = query_of[order], rows[order], scores[order]
     if len(rows) and int(rows.max()) >= len(view.ids):
@@ -27,13 +27,13 @@ def rank(view: View, found: Found, number: int, k: int) -> Hits:
 
 
 def _by_id(view: View, found: Found) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The order in which equal scores of one query stand by id."""
+    """Return the permutation that puts equal scores of a query in order of their ids: int64 [n]."""
     query_of, rows, scores = found
     order = np.arange(len(rows))
-    # Runs of equal scores, of which few hold an added row.
+    # Only runs of equal scores with an added row need sorting, and these are few.
     changes = np.flatnonzero((query_of[1:] != query_of[:-1]) | (scores[1:] != scores[:-1])) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(rows)]])
-    # The last row of a run is the greatest.
+    # The last row of a run has the greatest number.
     mixed = (ends - starts > 1) & (rows[ends - 1] >= len(view.ids))
     for start, end in zip(starts[mixed].tolist(), ends[mixed].tolist(), strict=True):
         names = view.names(rows[start:end])

@@ -1,4 +1,8 @@
-"""The exact search on the processor: one reading of all rows in float32, and the rows that may be among the best exactly."""
+"""The exact search on the CPU: score all rows in float32, then score exactly the rows that may be among the best.
+
+Two float32 scores may each be wrong by ``error_of_sums``. So a row whose score is below the k-th best by more than twice that,
+the margin, is not among the k best.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +12,34 @@ from typing import Final
 
 import numpy as np
 
-from reflink.idtable import frozen
 from reflink.semantic import kernels
 from reflink.semantic.rows import Block, Rows, Single, View
+from reflink.storage.idtable import frozen
 
-#: Queries whose rows are looked for in one reading of the matrix.
+#: Max queries per pass over the matrix.
 QUERIES: Final = 256
 
-#: Rows worth a thread of their own.
+#: Min rows per thread.
 LEAST_ROWS: Final = 8192
 
-#: Query, row and score of each row found; a query's k best and all that tie with the last of them are among them.
+#: Query, row and score of each row found. They include the k best rows of each query and all rows that tie with the last one.
 Found = tuple[Rows, Rows, Single]
 
 
 def scan(view: View, queries: Single, k: int, threads: int, pool: Callable[[], Executor]) -> Iterator[Found]:
-    """What the best ``k`` rows of each query are chosen from, scores as defined; ``k`` at most ``view.count``.
+    """Yield the rows from which the best ``k`` of each query are chosen, with exact scores; ``k`` is at most ``view.count``.
 
-    ``threads`` parts of the rows are read at the same time, in ``pool()`` where there are more than one.
+    Up to ``threads`` parts of the rows are read concurrently, in ``pool()`` if there is more than one.
     """
     blocks = list(view.blocks())
     parts = max(1, min(threads, view.rows // LEAST_ROWS, len(blocks)))
     shares = [blocks[len(blocks) * part // parts : len(blocks) * (part + 1) // parts] for part in range(parts)]
-    margin = error_of_sums(view.dim) * 2  # two rows are compared
+    margin = error_of_sums(view.dim) * 2  # both scores compared may be wrong
     for first in range(0, len(queries), QUERIES):
-        asked = np.ascontiguousarray(queries[first : first + QUERIES])
+        batch = np.ascontiguousarray(queries[first : first + QUERIES])
 
-        def one(share: Sequence[tuple[int, Block]], asked: Single = asked) -> tuple[Single, Found]:
-            return _scan_blocks(share, asked, k, margin)
+        def one(share: Sequence[tuple[int, Block]], batch: Single = batch) -> tuple[Single, Found]:
+            return _scan_blocks(share, batch, k, margin)
 
         done = list(pool().map(one, shares) if parts > 1 else map(one, shares))
         best = np.concatenate([best for best, _ in done], axis=1)
@@ -43,11 +47,11 @@ def scan(view: View, queries: Single, k: int, threads: int, pool: Callable[[], E
         query_of, rows, scores = (np.concatenate([found[at] for _, found in done]) for at in range(3))
         near = scores >= least[query_of]
         query_of, rows = query_of[near], rows[near]
-        yield query_of + first, rows, view.exact(rows, asked, query_of)
+        yield query_of + first, rows, view.exact(rows, batch, query_of)
 
 
 def error_of_sums(dim: int) -> float:
-    """The greatest error of a score of unit vectors summed in float32, in any order."""
+    """Return the max error of a score of unit vectors summed in float32, in any order."""
     return (dim + 4) * 2.0**-24 * 1.01
 
 
@@ -63,7 +67,7 @@ def _scan_blocks(blocks: Sequence[tuple[int, Block]], queries: Single, k: int, m
             if row == len(bits):
                 break
             size = _compact(found, size, best, margin)
-            if size > room - kernels.TILE * len(queries):  # many rows as good as one another
+            if size > room - kernels.TILE * len(queries):  # many rows have nearly equal scores
                 room *= 2
                 full, found = found, _room(room)
                 found[0][:size], found[1][:size], found[2][:size] = full[0][:size], full[1][:size], full[2][:size]
@@ -76,7 +80,7 @@ def _room(size: int) -> Found:
 
 
 def _compact(found: Found, size: int, best: Single, margin: float) -> int:
-    """Moves to the front those that are still possible; returns how many."""
+    """Move the rows that may still be among the best to the front; return their number."""
     near = np.flatnonzero(found[2][:size] >= (best[:, 0] - margin)[found[0][:size]])
     query_of, rows, scores = found
     query_of[: len(near)], rows[: len(near)], scores[: len(near)] = query_of[near], rows[near], scores[near]

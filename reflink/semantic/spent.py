@@ -1,4 +1,4 @@
-"""Where an encoder's time went."""
+"""Time spent by an encoder."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass
 class Spent:
-    """Seconds since the encoder was made, as a clock on the wall tells them: tokenising, and the model with its copies.
+    """Wall-clock seconds since the encoder was created: of tokenising, and of the model including copies.
 
-    A GPU computes while the next texts are tokenised; the model's seconds are then those that were waited for it.
+    A GPU computes while the next texts are tokenised; ``model_s`` then counts only the time spent waiting for it.
     """
 
     tokens_s: float = 0.0

@@ -1,7 +1,8 @@
-"""The inner loop of the search: some rows times some queries in vector registers, as instructions for numba's compiler.
+"""The inner loop of the search as LLVM IR for numba: multiply a tile of rows and queries in vector registers.
 
-Loops written out in numba keep four sums at a time; a processor that starts two fused multiply-adds a cycle, each done
-four cycles later, and loads as many registers, needs more sums for every value that it loads.
+A loop written in numba keeps four sums at a time. A processor that starts two fused multiply-adds and two loads per cycle, with
+a latency of four cycles, needs more independent sums per loaded value. A tile of r rows and q queries has r * q sums
+and loads r + q registers per step; its shape is chosen so that all of them fit the registers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numba.extending import intrinsic
 
 
 class Shape(NamedTuple):
-    """How many values a register holds, and how many rows and queries are multiplied at once."""
+    """Shape of a tile: float32 values per register, rows and queries."""
 
     lanes: int
     rows: int
@@ -24,21 +25,27 @@ class Shape(NamedTuple):
 
 
 def shape_of(features: Any) -> Shape:
-    """What fits the registers of a processor with these features (names to bool): 32 of 512 bit, else 16 of 256 bit."""
+    """Return the tile that fits a processor with these features (name to bool): 32 registers of 512 bits, else 16 of 256."""
     return Shape(16, 4, 6) if features.get("avx512f") else Shape(8, 2, 4)
 
 
-#: Of this processor.
+#: The shape for this processor.
 HOST: Final = shape_of(llvmlite.binding.get_host_cpu_features())
 
 
 def tile(shape: Shape, queries: int) -> Any:
-    """A function for numba code: ``f(block, row, queries, query, scores, column)``.
+    """Return a function for numba code: ``f(block, row, queries, query, scores, column)``.
 
-    ``scores[j, column + i] = queries[query + j] · block[row + i]`` for ``i < shape.rows`` and ``j < queries``, at most
-    ``shape.queries``. ``block``: fp16 rows as their bits, uint16; their length is a multiple of ``shape.lanes``, and both
-    matrices have rows end to end. Accumulated in float32.
+    It writes ``scores[j, column + i] = queries[query + j] · block[row + i]`` for ``i < shape.rows`` and ``j < queries``;
+    ``queries`` is at most ``shape.queries``. ``block``: fp16 rows as their bits, uint16; their length is a multiple of
+    ``shape.lanes``. Both matrices are C-contiguous. Sums are float32.
     """
+    # ``generate`` emits the instructions. Its Python loops unroll the code; only the basic block "dims" is a loop at run time.
+    # A phi instruction selects its value by the block that control came from: 0 at first, then the value of the last iteration.
+    #
+    #     before:  at = 0, sums = 0
+    #     dims:    load ``lanes`` values of each row and query at ``at``, update all sums, at += lanes; repeat while at < dim
+    #     summed:  add the lanes of each sum and store the scores
     lanes, rows = shape.lanes, shape.rows
     vector, halves = ir.VectorType(ir.FloatType(), lanes), ir.VectorType(ir.HalfType(), lanes)
     size = ir.IntType(64)
@@ -98,9 +105,9 @@ def _shuffle(builder: Any, a: Any, b: Any, lanes: Sequence[int]) -> Any:
 
 
 def _add_across(builder: Any, vectors: list[Any], lanes: int) -> list[Any]:
-    """The sum of each vector's lanes: value ``i % lanes`` of result ``i // lanes``.
+    """Emit the sum of each vector's lanes: the sum of vector i is value ``i % lanes`` of result ``i // lanes``.
 
-    Two vectors are halved into one at a time, which takes a third of what summing each alone does.
+    Each step halves two vectors into one. This takes a third of the time of summing each vector alone.
     """
     part = lanes
     while part > 1:

@@ -1,4 +1,4 @@
-"""Texts to the tokens that a model reads."""
+"""Tokenisation of texts for a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-#: Characters of words whose tokens are kept: some tens of MB, and about all the words of the life sciences' references.
+#: Size of the cache of words, in characters: some tens of MB, enough for about all words in references of the life sciences.
 KEPT: Final = 4_000_000
 
 Integers = npt.NDArray[np.int64]
@@ -20,25 +20,25 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens of many texts end to end: text ``i`` is ``flat[starts[i] : starts[i + 1]]``."""
+    """Concatenated tokens of many texts: text ``i`` is ``flat[starts[i] : starts[i + 1]]``."""
 
     flat: Integers
     starts: Integers
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[int]]) -> Tokens:
-        """From a list of tokens for each text."""
+        """Concatenate a list of tokens per text."""
         starts = np.zeros(len(lists) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)), out=starts[1:])
         return cls(np.fromiter(chain.from_iterable(lists), np.int64, int(starts[-1])), starts)
 
     @property
     def lengths(self) -> Integers:
-        """Tokens of each text."""
+        """Number of tokens of each text: int64 [n]."""
         return self.starts[1:] - self.starts[:-1]
 
     def take(self, rows: Integers) -> Integers:
-        """Tokens of these texts, end to end in this order."""
+        """Return the concatenated tokens of these texts, in this order."""
         lengths = self.lengths[rows]
         ends = np.cumsum(lengths)
         places: Integers = np.repeat(self.starts[rows] - ends + lengths, lengths) + np.arange(lengths.sum())
@@ -46,23 +46,23 @@ class Tokens:
 
 
 class Tokeniser:
-    """Tokens of texts by the model's tokenizer.
+    """The model's tokenizer with a cache of words.
 
-    A BERT tokenizer makes nothing across a space, and few words are most of what is written: each word's tokens are kept, and
-    only new words are tokenised, in one call on all cores (unless TOKENIZERS_PARALLELISM forbids it). Any other tokenizer is
-    given the texts, likewise. `python -m benchmarks.semantic encode` says what it takes.
+    A BERT tokenizer makes no token across a space, and few distinct words make up most texts. So the tokens of each word are
+    cached, and only new words are tokenised, in one call on all cores (unless TOKENIZERS_PARALLELISM forbids it). With any
+    other tokenizer whole texts are tokenised, also in one call. `python -m benchmarks.semantic encode` measures the time.
     """
 
     def __init__(self, tokenizer: Any, max_tokens: int) -> None:
         self.max_tokens = max_tokens
-        #: What fills up a shorter text beside a longer one.
+        #: The token that pads shorter texts.
         self.padding = int(tokenizer.pad_token_id or 0)
         self._whole = tokenizer
         self._fast: Any = None
         self._words: dict[str, tuple[int, ...]] | None = None
         self._characters = 0
         if getattr(tokenizer, "is_fast", False):
-            # A copy, whose settings are ours; without the masks and offsets that transformers makes Python lists of.
+            # A copy, so that its settings can change. Called directly, as transformers also makes lists of masks and offsets.
             self._fast = copy.deepcopy(tokenizer.backend_tokenizer)
             self._fast.no_padding()
             ends = self._fast.encode("").ids
@@ -74,10 +74,10 @@ class Tokeniser:
                 self._fast.enable_truncation(max_tokens)
 
     def __call__(self, texts: Sequence[str]) -> Tokens:
-        """Token ids of each text with the special ones, cut at the model's length."""
+        """Return the token ids of each text with special tokens, truncated to ``max_tokens``."""
         if not len(texts):
             return Tokens.of([])
-        # The tokenizer refuses lone surrogates, which JSON can carry.
+        # The tokenizer refuses lone surrogates, which JSON can contain.
         sound = [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
         if self._words is not None:
             return Tokens.of(self._by_words(sound))
@@ -91,7 +91,7 @@ class Tokeniser:
     def _by_words(self, texts: list[str]) -> list[list[int]]:
         if self._words is None or self._characters > KEPT:
             self._words, self._characters = {}, 0
-        known = self._words  # another thread may begin anew
+        known = self._words  # another thread may replace the cache
         split = [text.split(" ") for text in texts]
         new = list(set().union(*split).difference(known))
         if new:
@@ -103,7 +103,7 @@ class Tokeniser:
 
 
 def _word_by_word(tokenizer: Any) -> bool:
-    """Whether a text's tokens are those of its words, as far as spaces divide them."""
+    """Return whether the tokens of a text are the concatenated tokens of its words, which spaces separate."""
     described = json.loads(tokenizer.to_str())
     steps = [(described[step] or {}).get("type") for step in ("normalizer", "pre_tokenizer", "model")]
     return steps == ["BertNormalizer", "BertPreTokenizer", "WordPiece"] and not any(

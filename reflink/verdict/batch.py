@@ -1,4 +1,4 @@
-"""The evidence of many pairs at once: what ``reflink.verdict.evidence.compare`` says of each, compiled."""
+"""Compute the evidence of many pairs at once, or of one pair, by compiled kernels."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from reflink.entities import ID_KINDS, Reference, Work
-from reflink.verdict import fields
-from reflink.verdict.compiled import comparing
-from reflink.verdict.compiled.gathering import gather
-from reflink.verdict.compiled.packing import Packed, pack
-from reflink.verdict.compiled.points import log_odds
-from reflink.verdict.compiled.vocabulary import marks_value
-from reflink.verdict.description import TITLE_LIMIT
-from reflink.verdict.evidence import COLUMN
-from reflink.verdict.folding import folded_words
+from reflink.entities import ID_KINDS, Ids, Reference, Work
+from reflink.folding import folded_words
+from reflink.verdict.evidence import COLUMN, Evidence, Floats
+from reflink.verdict.kernels import comparing
+from reflink.verdict.kernels.gathering import gather
+from reflink.verdict.kernels.packing import Packed, pack
+from reflink.verdict.kernels.vocabulary import marks_value
+from reflink.verdict.rules import TITLE_LIMIT
 from reflink.verdict.titles import marks
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -33,10 +30,10 @@ _NONE: Final = (None,) * len(ID_KINDS)
 def compare_all(
     references: Sequence[Reference], works: Sequence[Work], pairs: Rows, by_identifier: Flags | None = None
 ) -> Floats:
-    """The rows of evidence, [n, columns], of ``pairs`` [n, 2]: positions in ``references`` and in ``works``.
+    """Return the rows of evidence, float64 [n, columns], of ``pairs`` [n, 2]: positions in ``references`` and in ``works``.
 
     ``by_identifier`` [n]: the catalog found the work by an identifier of the reference. Every record is prepared once, however
-    many pairs it is in; pairs of one reference should stand side by side.
+    many pairs it is in. Pairs of one reference should be consecutive: the reference's tables are then built once.
     """
     if not len(pairs):
         return np.empty((0, len(COLUMN)))
@@ -50,8 +47,20 @@ def compare_all(
     return rows
 
 
+def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
+    """Return the evidence that ``reference`` cites ``work``. Both may lack any field.
+
+    ``by_identifier``: the catalog found the work by an identifier of the reference.
+    """
+    rows = compare_all([reference], [work], np.zeros((1, 2), np.int64), np.array([by_identifier]))
+    return Evidence(*rows[0].tolist())
+
+
 def settle_marks(packed: Packed, references: Sequence[Reference], works: Sequence[Work]) -> None:
-    """Titles with semicolons, or with brackets and marks: they may cite a place, or end in a remark about the work."""
+    """Set the marks of titles with semicolons, or with brackets and marks, which the kernels cannot determine.
+
+    Such a title may cite another article's volume and page, or end in a remark about the work.
+    """
     for row in np.flatnonzero(packed.records["unsure"]).tolist():
         record: Reference | Work
         if row < len(references):
@@ -65,22 +74,25 @@ def settle_marks(packed: Packed, references: Sequence[Reference], works: Sequenc
 
 
 def compare_identifiers(rows: Floats, references: Sequence[Reference], works: Sequence[Work], pairs: Rows) -> None:
-    """Few references have identifiers and other candidates than those they name."""
+    """Set the column ``identifier``. Plain Python suffices: few references have identifiers and also other candidates."""
     given = np.fromiter((_has_ids(each) for each in references), np.bool_, len(references))
     if not given.any():
         return
     for row in np.flatnonzero(given[pairs[:, 0]]).tolist():
         reference, work = references[pairs[row, 0]], works[pairs[row, 1]]
-        shared = fields.identifiers(reference.ids, work.ids)
-        if shared is None and fields.identifiers(reference.ids_weak, work.ids):
-            shared = True
+        shared = _shared(reference.ids, work.ids)
+        if shared is None and _shared(reference.ids_weak, work.ids):
+            shared = True  # an identifier found in the text can confirm a pair, but a different one proves nothing
         if shared is not None:
             rows[row, _IDENTIFIER] = float(shared)
+
+
+def _shared(reference: Ids, work: Ids) -> bool | None:
+    """Return True if an identifier is shared, False if two of a kind differ and none is shared, None if no kind is in both."""
+    both = [(a, b) for kind in ID_KINDS if (a := getattr(reference, kind)) and (b := getattr(work, kind))]
+    return any(a == b for a, b in both) if both else None
 
 
 def _has_ids(reference: Reference) -> bool:
     values = reference.__dict__
     return bool(_of_ids(values["ids"].__dict__) != _NONE or _of_ids(values["ids_weak"].__dict__) != _NONE)
-
-
-__all__ = ["compare_all", "log_odds"]

@@ -1,4 +1,4 @@
-"""The judge: what turns the evidence of a pair into a probability and reasons."""
+"""The judge: turns the evidence of a pair into a probability and reasons."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from reflink.entities import Reference, Work
 from reflink.shipped import read
+from reflink.verdict.batch import compare_all
 from reflink.verdict.evidence import Evidence, Floats
 from reflink.verdict.model import Model
 from reflink.verdict.reasons import reasons
@@ -23,30 +24,34 @@ class Verdict(NamedTuple):
 
 
 class Judge(Protocol):
-    """What decides: a Model, or whatever else weighs evidence. Reasons cost as much again, and only a winner needs them."""
+    """Interface of a model that weighs evidence, such as Model.
+
+    Reasons cost as much as a probability; only the chosen candidate needs them.
+    """
 
     def probabilities(self, rows: Floats, absent: float = 0.5) -> Floats:
-        """That the references cite the works, each in [0, 1], of evidence [n, columns]; ``absent``: share without target."""
+        """Return the probabilities in [0, 1], [n], that the references cite the works, for evidence [n, columns].
+
+        ``absent``: share of references whose work is not in the catalog.
+        """
 
     def contributions(self, row: Floats) -> dict[str, float]:
-        """Log-odds by subject, for (positive) and against."""
+        """Return the log-odds that each subject contributes for (positive) or against (negative) a pair."""
 
 
 @cache
 def shipped() -> Model:
-    """The model that comes with the package. Raises ModelNotFound when it is not the one of this version."""
+    """Return the model that comes with the package. Raises ModelNotFound if it does not belong to this version."""
     return Model.from_dict(json.loads(read("verdict/model.json")))
 
 
 def warm() -> None:
-    """Loads the shipped model, and compiles what compares, which takes seconds the first time. Raises ModelNotFound."""
-    from reflink.verdict.batch import compare_all
-
+    """Load the shipped model and compile the kernels, which takes seconds the first time. Raises ModelNotFound."""
     reference, work = Reference(id="warm", citing="warm", position=1, title="Warm"), Work(id="warm", title="Warm")
     shipped().probabilities(compare_all([reference], [work], np.zeros((1, 2), np.int64)))
 
 
 def judge(evidence: Evidence, model: Judge | None = None) -> Verdict:
-    """The verdict on one pair, of the shipped model unless another is given."""
+    """Return the verdict on one pair, by the shipped model unless another is given."""
     model, row = model or shipped(), np.array(evidence, dtype=np.float64)
     return Verdict(float(model.probabilities(row[None])[0]), reasons(row, model.contributions(row)))

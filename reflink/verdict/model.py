@@ -1,7 +1,7 @@
-"""The verdict's model: three scorecards, one for each kind of reference, and what their sums mean (model.json).
+"""The verdict's model: three scorecards, one for each kind of reference, and the meaning of their sums (model.json).
 
-The points of the metadata are trained on references whose target is known by identifier (reflink.evaluation.training), so
-identifiers themselves cannot be trained on; their two weights are stated in the model and explained there.
+The points of the metadata are trained on references whose target is known by identifier (reflink.evaluation.training).
+Identifiers themselves therefore cannot be trained; their two weights are constants, explained in that module.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reflink.errors import BadRecord
-from reflink.verdict.compiled.points import log_odds
 from reflink.verdict.evidence import COLUMN, Evidence, Floats
+from reflink.verdict.kernels.points import log_odds
 from reflink.verdict.scorecard import FEATURES, features
 
-#: The cards, by what a reference gives to compare (reflink.verdict.evidence).
+#: Names of the cards, by the fields that a reference has: TITLED, TAGGED, WRITTEN of reflink.verdict.evidence.
 CARDS: Final = ("titled", "tagged", "written")
 SUBJECTS: Final = tuple(sorted({feature.subject for feature in FEATURES}))
 _SUBJECT: Final = np.array([SUBJECTS.index(feature.subject) for feature in FEATURES])
@@ -29,11 +29,13 @@ _DECIMALS: Final = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """``points`` float64 [cards, features + 1], log-odds that each feature adds where it holds, the intercept last.
+    """Scorecards with their calibration.
 
-    ``middle`` float64 [cards, subjects]: what a subject scores halfway between right and wrong pairs; more speaks for a link,
-    less against it. ``identifier`` and ``contradiction``: log-odds that a shared or a contradicted identifier adds.
-    ``precisions``: of links at or above each least probability, as measured where half of the references have no target.
+    ``points`` float64 [cards, features + 1]: log-odds that each feature adds if it holds, the intercept last.
+    ``middle`` float64 [cards, subjects]: a subject's score halfway between right and wrong pairs; a higher score speaks for a
+    link, a lower one against it. ``identifier`` and ``contradiction``: log-odds of a shared and of a contradicted identifier.
+    ``precisions``: pairs of a minimum probability and the precision of the links that reach it, measured where half of the
+    references have no target.
     """
 
     points: Floats
@@ -45,7 +47,7 @@ class Model:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Reads what ``to_dict`` wrote. Raises BadRecord when the features are not those of this version."""
+        """Return the model that ``to_dict`` wrote. Raises BadRecord if its features are not those of this version."""
         points, middle = zeros()
         known = {feature.name for feature in FEATURES}
         cards = data.get("cards", {})
@@ -61,7 +63,7 @@ class Model:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: points by name, rounded to 4 decimals, those that are 0 left out."""
+        """Return the model as JSON data: points by feature name, rounded to 4 decimals, without those that are 0."""
         cards: dict[str, Any] = {}
         for at, name in enumerate(CARDS):
             given = {f.name: _rounded(p) for f, p in zip(FEATURES, self.points[at, :-1], strict=True) if _rounded(p)}
@@ -73,7 +75,7 @@ class Model:
         }  # fmt: skip
 
     def log_odds(self, rows: Floats, absent: float = 0.5) -> Floats:
-        """Natural logarithm of the odds that the reference cites the work, [n], for evidence [n, columns].
+        """Return the natural logarithm of the odds that the reference cites the work, [n], for evidence [n, columns].
 
         ``absent``: share of references whose work is not in the catalog.
         """
@@ -81,22 +83,22 @@ class Model:
         identifier = rows[:, COLUMN["identifier"]]
         known = ~np.isnan(identifier)
         odds[known] += np.where(identifier[known] > 0, self.identifier, self.contradiction)
-        bare = rows[:, COLUMN["bare"]] > 0  # nothing to hold against or for the identifier
+        bare = rows[:, COLUMN["bare"]] > 0  # the identifier alone decides
         odds[bare] = np.where(identifier[bare] > 0, self.identifier, -self.identifier)
         return np.asarray(odds + prior(absent))
 
     def probabilities(self, rows: Floats, absent: float = 0.5) -> Floats:
-        """The same as probabilities in (0, 1)."""
+        """Return the same as `log_odds`, as probabilities in (0, 1)."""
         return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(rows, absent), -_FURTHEST, _FURTHEST))))
 
     def probability(self, evidence: Evidence) -> float:
-        """Of one pair."""
+        """Return the probability of one pair."""
         return float(self.probabilities(np.array([evidence]))[0])
 
     def contributions(self, row: Floats) -> dict[str, float]:
-        """Log-odds for (positive) and against (negative) a pair by subject, from its evidence [columns].
+        """Return the log-odds for (positive) and against (negative) a pair by subject, from its evidence [columns].
 
-        With ``base`` they add up to the log-odds, but for the identifier of a reference that has nothing else.
+        With ``base`` they add up to the log-odds, except for a reference that has only an identifier.
         """
         card = int(row[COLUMN["card"]])
         holds = features(row[None])[0]
@@ -107,11 +109,11 @@ class Model:
         return given
 
     def base(self, card: int) -> float:
-        """Log-odds of a pair on that card about which every subject says as much for as against."""
+        """Return the log-odds of a pair on that card for which every contribution is 0."""
         return float(self.points[card, -1] + self.middle[card].sum())
 
     def least_for(self, precision: float) -> float:
-        """The least probability at which links reach ``precision``. Raises ValueError where none was measured that high."""
+        """Return the minimum probability of links that reach ``precision``. Raises ValueError if none was measured so high."""
         for least, reached in self.precisions:
             if reached >= precision:
                 return least
@@ -120,7 +122,10 @@ class Model:
 
 
 def prior(absent: float) -> float:
-    """Log-odds that a share of references without target adds to those of the model, which is calibrated at one half."""
+    """Return the log-odds to add for a share ``absent`` of references without target; the model is calibrated at one half.
+
+    Raises ValueError if ``absent`` is not between 0 and 1.
+    """
     if not 0 < absent < 1:
         raise ValueError(f"the share of absent references is between 0 and 1, not {absent}")
     return math.log((1 - absent) / absent)
@@ -131,5 +136,5 @@ def _rounded(value: Any) -> float:
 
 
 def zeros() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points and middle of a model that knows nothing."""
+    """Return the points and middle of an untrained model: zeros."""
     return np.zeros((len(CARDS), len(FEATURES) + 1)), np.zeros((len(CARDS), len(SUBJECTS)))

@@ -7,14 +7,14 @@ from typing import Final
 
 from reflink.verdict.evidence import WRITTEN, Evidence, Floats
 
-#: Phrases given, and the log-odds below which a subject is not worth a phrase.
+#: Maximum number of phrases, and minimum log-odds of a subject that gets a phrase.
 _MOST: Final = 4
 _LEAST: Final = 0.25
 
-#: An identifier of the reference leads to another work than what its metadata say: never followed blindly, always told.
+#: An identifier of the reference names another work than its metadata: it is never followed blindly, and always reported.
 IDENTIFIER_ELSEWHERE: Final = "identifier names another work"
 
-#: Every phrase that an outcome's reasons are made of.
+#: All phrases that can occur in an outcome's reasons.
 VOCABULARY: Final[tuple[str, ...]] = (
     "identifier matches", "identifier differs", IDENTIFIER_ELSEWHERE,
     "title matches", "title matches but for a subtitle", "title is similar", "title differs", "title missing",
@@ -98,12 +98,15 @@ _PHRASES: Final[dict[str, Callable[[Evidence], str | None]]] = {
 
 
 def reasons(row: Floats, contributions: Mapping[str, float]) -> tuple[str, ...]:
-    """At most four phrases for a pair's evidence [columns]. ``contributions``: log-odds by subject (Model.contributions)."""
+    """Return at most four phrases for a pair's evidence [columns].
+
+    ``contributions``: log-odds by subject (Model.contributions).
+    """
     evidence = Evidence(*row.tolist())
     if evidence.bare:
         return ("identifier matches", "nothing else to compare") if evidence.identifier == 1 else ("nothing to compare",)
     phrases: list[str] = []
-    # Equal weights in the order of their names.
+    # Order equal weights by name.
     for weight, subject in sorted((-abs(weight), subject) for subject, weight in contributions.items()):
         if -weight < _LEAST or len(phrases) == _MOST:
             break

@@ -1,7 +1,8 @@
-"""What the verdict counts: features of the evidence, each a few conditions that all must hold.
+"""The features that the verdict counts: each is a conjunction of a few conditions on the evidence.
 
-A card gives each feature its points, in log-odds; what a pair scores is their sum. So the reasons of a verdict are exact: no
-feature's points depend on another's. What belongs together (volume and page, both agreeing) is a feature of its own.
+A card assigns points, in log-odds, to each feature; a pair's score is the sum of its features' points. No feature's points
+depend on another feature, so the reasons of a verdict are exact. Evidence that counts jointly (volume and page both agree) has
+a feature of its own.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ _MOST: Final = 1e9
 
 
 class Feature(NamedTuple):
-    """``sign``: 1 may only speak for a link, -1 only against it, 0 either.
+    """One feature of the evidence.
 
-    ``conditions``: column of the evidence, least and greatest value; a silent column fails. ``silent``: columns that must be.
-    ``least``: log-odds that it counts at least, because it is known and too rare in the data to be learnt.
+    ``sign``: 1 if the feature may only count for a link, -1 only against it, 0 either. ``conditions``: column of the evidence,
+    lowest and highest value; a NaN column fails. ``silent``: columns that must be NaN. ``least``: minimum log-odds of the
+    feature, for known effects that are too rare in the data to be learnt.
     """
 
     name: str
@@ -46,7 +48,7 @@ def _is(column: str, value: float) -> tuple[str, float, float]:
 def _steps(
     subject: str, column: str, steps: tuple[float, ...], *more: tuple[str, float, float], name: str = ""
 ) -> list[Feature]:
-    """One feature for each value that ``column`` may reach; agreement, so none speaks against."""
+    """Return one feature for each lower bound of ``column`` in ``steps``. They measure agreement, so none counts against."""
     return [
         Feature(f"{name or column}_{f'{step:g}'.replace('0.', '')}", subject, 1, (_least(column, step), *more))
         for step in steps
@@ -121,7 +123,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     Feature("similar_unplaced", "title", -1, (_below("cover", 0.85),), ("page",)),
     Feature("similar_other_page", "title", -1, (_below("cover", 0.85), _OTHER_PAGE)),
     Feature("known_title_authors", "title", 1, (_is("equal", 1.0), _SPECIFIC, _least("authors", 0.75))),
-    # Books: no page, and the title has an edition or a subtitle more.
+    # Books: no page, and one title has an edition or a subtitle in addition.
     Feature(
         "known_within_unplaced", "title", 1, (_WITHIN, _YEAR, _least("authors", 0.9), _is("marks", 0.0)), ("page",), least=2.0
     ),
@@ -133,7 +135,7 @@ _NEVER: Final = (-1, 0.0, 0.0)
 
 
 def _table() -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-    """Columns [features, 4] (-1 for none), bounds [features, 4, 2], silent column [features] (-1 for none)."""
+    """Return columns [features, 4] (-1 for none), bounds [features, 4, 2], silent column [features] (-1 for none)."""
     columns, bounds = np.full((len(FEATURES), 4), -1, np.int64), np.zeros((len(FEATURES), 4, 2))
     silent = np.full(len(FEATURES), -1, np.int64)
     for row, feature in enumerate(FEATURES):
@@ -149,7 +151,7 @@ COLUMNS, BOUNDS, SILENT = _table()
 
 
 def features(evidence: Floats) -> NDArray[np.bool_]:
-    """Which of FEATURES hold for each pair, bool [n, features], of its evidence, [n, columns]."""
+    """Return which of FEATURES hold for each pair, bool [n, features], from its evidence, [n, columns]."""
     holds = np.ones((len(evidence), len(FEATURES)), dtype=np.bool_)
     for row, feature in enumerate(FEATURES):
         for column, low, high in feature.conditions:

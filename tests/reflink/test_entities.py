@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import ID_KINDS, Candidate, Entity, Ids, Link, Paper, Reference, Related, Relation, Work
 from reflink.errors import BadRecord
-from reflink.policy import Found, Open
+from reflink.linking.policy import Found, Open
 from tests.schemas.generated import dicts_in, instances, new_fields
 
 ENTITIES: list[type[Entity]] = [Ids, Reference, Work, Paper, Candidate, Link, Found, Open]

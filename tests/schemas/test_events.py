@@ -84,7 +84,7 @@ def test_either_kind_of_outcome_event_is_read_as_what_it_is(event: Event):
         (b"", "not JSON"),
         (b"{", "not JSON"),
         (b"[]", "kind: None"),
-        (b'{"kind": "other"}', "kind: 'other' is none of manifest, outcomes"),
+        (b'{"kind": "other"}', "kind: 'other' is not one of manifest, outcomes"),
         (b'{"kind": ["manifest"]}', "kind"),
         (b'{"kind": "manifest", "schema_version": 1}', "citing: Field required"),
         (b"\xff\xfe", "not JSON"),

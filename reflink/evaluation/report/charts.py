@@ -1,20 +1,18 @@
-"""The report's pictures, each from the figures that it shows; None where they were not measured."""
+"""The report's pictures. Each function takes the figures that it shows and returns None if they were not measured."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from reflink.evaluation.report.axes import Linear, Log, Logit, around, percent
 from reflink.evaluation.report.markup import Markup
-from reflink.evaluation.report.plots import Point, Row, Series, plot, rows
+from reflink.evaluation.report.plots import Interval, Linear, Log, Logit, Point, Row, Series, percent, plot, rows
 
 Figures = Mapping[str, Any]
-Interval = tuple[float, float] | None
 
-#: Worlds by how many of the targets are there.
+#: Share of the targets that are present, by world.
 SHARES: Final = {"open_20": 0.2, "open": 0.5, "open_80": 0.8}
-#: Queries of a kind without which its interval would be all there is to see.
+#: Minimum queries of a kind that is shown; with fewer, its interval would dominate the picture.
 _ENOUGH: Final = 30
 _RATES: Final = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
@@ -37,7 +35,7 @@ def approaches(tables: Figures) -> Markup | None:
     if not lines:
         return None
     values = [bound for line in lines for value in line.values if value for bound in (value[0], *(value[1] or ()))]
-    # TitleMatch errs ten times as often as all others.
+    # The error of TitleMatch is ten times that of the others.
     axis = Log(max(0.001, 0.9 * min(values)), max(0.011, 1.1 * max(values)), "error, on a scale of equal factors", percent)
     return rows(axis, ["here", "the paper"], lines, "Error by approach and mode")
 
@@ -51,8 +49,7 @@ def curve(tables: Figures) -> Markup | None:
     series = [Series("all thresholds", points)]
     for key, name in (("nearest", "nearest (1, 1)"), ("published", "the paper's")):
         if at := given.get(key):
-            note = f"threshold {at['threshold']:.4f}: precision {percent(at['precision'])}, recall {percent(at['recall'])}"
-            series.append(Series(f"{name}, {at['threshold']:.4f}", [Point(at["recall"], at["precision"], note=note)], "dots"))
+            series.append(Series(f"{name}, {at['threshold']:.4f}", [Point(at["recall"], at["precision"])], "dots"))
     y = Linear(*around([point.y for one in series for point in one.points]), "precision", percent)
     return plot(Linear(0, 1, "recall", percent), y, series, "Precision and recall of SBERT TVL, closed world")
 
@@ -91,24 +88,17 @@ def verdict(figures: Figures) -> Markup | None:
         return None
     series = []
     if given:
-        series.append(Series("verdict", _swept(given, "accept"), "both"))
+        series.append(Series("verdict", _swept(given), "both"))
     if rule:
         shown = [row for row in rule["thresholds"] if row["recall"] >= 0.5]
-        series.append(Series("published threshold rule", _swept(shown, "threshold"), "both", dashed=True))
-        series.append(Series(f"at {rule['threshold']}", _swept([rule], "threshold"), "dots"))
+        series.append(Series("published threshold rule", _swept(shown), "both", dashed=True))
+        series.append(Series(f"at {rule['threshold']}", _swept([rule]), "dots"))
     x, y = (Logit(0.5, 0.9995, name) for name in ("recall", "precision"))
     return plot(x, y, series, "Precision over recall, open world, on scales of log-odds")
 
 
-def _swept(given: Sequence[Figures], name: str) -> list[Point]:
-    return [
-        Point(
-            row["recall"], row["precision"],
-            note=f"from {row[name]:g} on: precision {percent(row['precision'])}, recall {percent(row['recall'])}, "
-            f"false links {percent(row['false_link'])}",
-        )
-        for row in given
-    ]  # fmt: skip
+def _swept(given: Sequence[Figures]) -> list[Point]:
+    return [Point(row["recall"], row["precision"]) for row in given]
 
 
 def accepts(figures: Figures) -> Markup | None:
@@ -127,34 +117,31 @@ def reliability(figures: Figures) -> Markup | None:
     bins = (figures.get("calibration") or {}).get("bins") or ()
     if not bins:
         return None
-    points = [
-        Point(
-            row["probability"], row["right"], tuple(row["right_interval"]),
-            note=f"{row['queries']:,} candidates, {percent(row['low'])} to {percent(row['high'])}: stated "
-            f"{percent(row['probability'])}, right {percent(row['right'])}",
-        )
-        for row in bins
-    ]  # fmt: skip
+    points = [Point(row["probability"], row["right"], tuple(row["right_interval"])) for row in bins]
     x, y = (Logit(0.00003, 0.99997, label) for label in ("probability stated", "share right"))
     return plot(x, y, [Series("", points, "dots")], "Reliability, on scales of log-odds", diagonal=True)
 
 
 def scores(figures: Figures) -> Markup | None:
-    """How many best candidates have which probability."""
+    """Distribution of the best candidates' probabilities."""
     given = (figures.get("calibration") or {}).get("scores") or {}
     if not given:
         return None
     edges, series = given["edges"], []
-    for name, said in (("right", "the target"), ("wrong", "another, target there"), ("absent", "another, target absent")):
+    for name, shown in (
+        ("right", "the target"),
+        ("wrong", "another, target there"),
+        ("absent", "another, target absent"),
+    ):
         counts = [*given[name], given[name][-1]]
-        series.append(Series(said, [Point(edge, n) for edge, n in zip(edges, counts, strict=True)], "steps"))
+        series.append(Series(shown, [Point(edge, n) for edge, n in zip(edges, counts, strict=True)], "steps"))
     most = max(point.y for one in series for point in one.points)
     y = Log(0.5, max(10.0, 1.3 * most), "best candidates")
     return plot(Logit(edges[0], edges[-1], "probability stated"), y, series, "Probabilities of the best candidates")
 
 
 def kinds(figures: Figures, rates: Mapping[str, str], title: str) -> Markup | None:
-    """Figures of each kind of query apart, of those with enough of them for a picture."""
+    """Figures of each kind of query that has enough queries."""
     parts = {"all": figures, **figures.get("kinds", {})}
     lines = [
         Row(f"{kind} ({of['queries']:,})", [(of[name], _bounds(of, name)) for name in rates])
@@ -168,12 +155,12 @@ def kinds(figures: Figures, rates: Mapping[str, str], title: str) -> Markup | No
 
 
 def shares(measured: Figures) -> Markup | None:
-    """Precision, recall and F1 by the share of targets that is there."""
+    """Precision, recall and F1 by the share of targets that are present."""
     present = measured["about"].get("present")
     known = {share: measured[name] for name, share in SHARES.items() if name in measured and not (present and name == "open")}
     if len(known) < 2:
         return None
-    # A little apart, so that no interval hides another.
+    # Shift the series slightly, so that no interval hides another.
     series = [
         Series(name, [Point(share + 0.008 * (number - 1), of[key], _bounds(of, key)) for share, of in known.items()], "both")
         for number, (key, name) in enumerate(_RATES.items())
@@ -184,7 +171,7 @@ def shares(measured: Figures) -> Markup | None:
 
 
 def causes(figures: Figures) -> Markup | None:
-    """Errors by cause and sort."""
+    """Errors by cause and kind."""
     given = figures.get("causes") or {}
     if not given:
         return None
@@ -196,3 +183,10 @@ def causes(figures: Figures) -> Markup | None:
     ]
     most = max(total.values())
     return rows(Linear(0, max(2, 1.05 * most), "queries"), sorts, lines, "Errors by cause", bars=True)
+
+
+def around(values: Sequence[float], *, least: float = 0.02) -> tuple[float, float]:
+    """Return bounds of an axis for all values, with a margin, at least ``least`` apart, within 0 and 1."""
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    air = max(0.05 * (high - low), (least - (high - low)) / 2)
+    return max(0.0, low - air), min(1.0, high + air)

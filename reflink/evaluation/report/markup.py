@@ -1,4 +1,4 @@
-"""HTML and SVG made of parts, so that text from outside is always text: whatever is not Markup is escaped."""
+"""Builds HTML from parts. Everything that is not Markup is escaped, so that external text always stays text."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-#: What may not be in a document, and what would turn the text around it: controls, lone surrogates, bidirectional overrides.
+#: Characters that a document must not contain (controls, lone surrogates) or that reorder other text (bidirectional overrides).
 _UNSHOWN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-_EMPTY: Final = frozenset(("meta", "br", "line", "path", "rect", "circle", "polygon", "polyline"))
+_EMPTY: Final = frozenset(("meta", "br", "img"))
 
 
 class Markup(str):
-    """Text that is markup already."""
+    """Text that is already markup."""
 
     __slots__ = ()
 
 
+def shown(text: str) -> str:
+    """Return the text with U+FFFD for each character that cannot be shown."""
+    return _UNSHOWN.sub("\ufffd", text)
+
+
 def escaped(text: str) -> Markup:
-    """Text as markup that shows it; what cannot be shown becomes U+FFFD."""
-    return Markup(html.escape(_UNSHOWN.sub("\ufffd", text), quote=True))
+    """Return text escaped as markup; characters that cannot be shown become U+FFFD."""
+    return Markup(html.escape(shown(text), quote=True))
 
 
 def joined(content: object) -> Markup:
-    """Markup, text, a number, nothing, or several of them, as one piece of markup."""
+    """Return markup, text, a number, None, or several of these as one piece of markup."""
     if isinstance(content, Markup):
         return content
     if content is None:
@@ -37,13 +42,12 @@ def joined(content: object) -> Markup:
 
 
 def tag(name: str, /, *content: object, **attributes: object) -> Markup:
-    """An element. Attributes: ``class_`` is class, other underscores are dashes; None and False are left out."""
+    """Return an element. Attributes: ``class_`` is class, other underscores become dashes; None and False are left out."""
     said = []
     for key, value in attributes.items():
         plain = key.rstrip("_").replace("_", "-")
         if value is not None and value is not False:
-            shown = f"{value:g}" if isinstance(value, float) else str(value)
-            said.append(f' {plain}="{escaped(shown)}"')
+            said.append(f' {plain}="{escaped(str(value))}"')
     opened = f"<{name}{''.join(said)}"
     if name in _EMPTY and not content:
         return Markup(f"{opened}/>")

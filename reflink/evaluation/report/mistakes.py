@@ -1,4 +1,4 @@
-"""Every query that went wrong, with its evidence: as written, as linked, as it should have been, and why."""
+"""The report's list of mistakes: each with the citation as written, the chosen work, the target and the cause."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SORTS: Final = {
     "missed": "Missed: the target is there and nothing was linked",
 }
 _FIELDS: Final = ("title", "authors", "venue", "year", "volume", "first page")
-#: Mistakes of one cause that are listed. A verdict makes far fewer; a rule that always links would make a page of megabytes.
+#: Maximum mistakes of one cause that are listed. A verdict makes far fewer; a rule that always links would need megabytes.
 MOST: Final = 500
-#: Characters of a citation that are shown; real ones are shorter.
+#: Maximum characters of a citation that are shown; real citations are shorter.
 _LONG: Final = 1200
 
 
 def mistakes(found: Sequence[Mistake]) -> Markup:
-    """All of one world, by sort and cause, within each the surest first; of one cause at most MOST."""
+    """Return one world's mistakes by kind and cause, the highest probability first, at most MOST of one cause."""
     parts: list[Markup] = []
     for sort, said in _SORTS.items():
         of_sort = [each for each in found if each.outcome.error == sort]
@@ -69,7 +69,7 @@ def _shown(mistake: Mistake) -> Markup:
 
 
 def _compared(mistake: Mistake) -> Markup:
-    """The fields of the reference, of the work chosen and of the target side by side."""
+    """Return the fields of the reference, the chosen work and the target side by side."""
     chosen = "linked" if mistake.outcome.link.cited is not None else "best candidate, refused"
     records: dict[str, Reference | Work | None] = {"as cited": mistake.reference, chosen: mistake.chosen}
     if mistake.chosen is None or mistake.target is None or mistake.chosen.id != mistake.target.id:

@@ -13,9 +13,9 @@ from reflink.evaluation.run import Mistake
 
 Figures = Mapping[str, Any]
 
-#: Nothing is loaded and nothing runs, whatever the texts contain.
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-#: (where, figure, what it is called) of the headline.
+#: Content security policy: the page loads and runs nothing but its own pictures, whatever the texts contain.
+_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+#: The headline's figures: (measurement, figure, label).
 _HEADLINE: Final = (
     ("closed", "error", "error, closed world"), ("open", "f1", "F1, open world"),
     ("open", "precision", "precision, open world"), ("open", "recall", "recall, open world"),
@@ -25,7 +25,7 @@ _HEADLINE: Final = (
 
 
 def page(measured: Figures, found: Mapping[str, Sequence[Mistake]]) -> str:
-    """The whole document, self-contained. ``found``: the mistakes of each world to list."""
+    """Return the whole document, self-contained. ``found``: the mistakes to list, by world."""
     sections = {
         "figures": ("Figures", _figures(measured)),
         "paper": ("The published work, repeated here", _paper(measured.get("tables") or {})),
@@ -83,12 +83,12 @@ def _cards(measured: Figures) -> Markup:
     cards = [
         tag(
             "div",
-            tag("span", said),
+            tag("span", text),
             tag("b", f"{100 * of[name]:.2f}%"),
             tag("small", f"[{low:.2f}, {high:.2f}]"),
             class_="card",
         )
-        for world, name, said in _HEADLINE
+        for world, name, text in _HEADLINE
         if name in (of := worlds.get(world, {}))
         for low, high in [(100 * bound for bound in of[f"{name}_interval"])]
     ]
@@ -145,20 +145,20 @@ def _paper(given: Figures) -> Markup:
 def _times(timed: Figures) -> Markup | None:
     if not timed:
         return None
-    said = (
+    text = (
         f"Times: seconds a reference, its text, encoding, all candidates and the choice, {timed['threads']} thread; median of "
         f"{timed['alone']} one at a time, and of batches of {timed['batch']}; the machine's load was {timed['load']}."
     )
-    return tag("p", said, class_="note")
+    return tag("p", text, class_="note")
 
 
 def _open(measured: Figures) -> Markup:
     opened = measured.get("open") or {}
     rule = opened.get("rule")
-    said = None
+    text = None
     if rule:
         best = rule["best"]
-        said = tag(
+        text = tag(
             "p",
             f"At its published threshold {rule['threshold']} the nearest neighbour by meaning has precision "
             f"{100 * rule['precision']:.1f}%, recall {100 * rule['recall']:.1f}% and F1 {100 * rule['f1']:.1f}%, and links "
@@ -166,17 +166,17 @@ def _open(measured: Figures) -> Markup:
             f"{best['threshold']:g} F1 is {100 * best['f1']:.1f}%.",
         )
     pictures = [
-        _figure("Precision over recall", charts.verdict(opened), "Point at a mark for its threshold."),
+        _figure("Precision over recall", charts.verdict(opened), "The table of the thresholds below names the thresholds."),
         _figure("By share of the targets that is there", charts.shares(measured)),
     ]
-    return joined([said, _side_by_side(pictures)])
+    return joined([text, _side_by_side(pictures)])
 
 
 def _calibration(opened: Figures) -> Markup:
     given = opened.get("calibration")
     if not given:
         return Markup("")
-    said = (
+    text = (
         f"Expected calibration error {100 * given['ece']:.3f}% (20 bins of equal mass), {100 * given['ece_equal_width']:.3f}% "
         f"(20 of equal width); Brier score {given['brier']:.5f}; of the best candidates of {given['queries']:,} references, "
         "linked or not."
@@ -188,24 +188,24 @@ def _calibration(opened: Figures) -> Markup:
         _figure("What another threshold would give", charts.accepts(opened)),
     ]
     folded = [_folded("Table of the bins", tables.bins(opened)), _folded("Table of the thresholds", tables.thresholds(opened))]
-    return joined([tag("p", said), _side_by_side(pictures), folded])
+    return joined([tag("p", text), _side_by_side(pictures), folded])
 
 
 def _causes(measured: Figures) -> Markup:
-    pictures = [_figure(said.capitalize(), charts.causes(figures)) for _, said, figures in tables.worlds(measured)]
+    pictures = [_figure(text.capitalize(), charts.causes(figures)) for _, text, figures in tables.worlds(measured)]
     if not any(pictures):
         return Markup("")
     return joined([_side_by_side(pictures), _folded("What the causes mean", tables.causes())])
 
 
 def _mistakes(measured: Figures, found: Mapping[str, Sequence[Mistake]]) -> Markup:
-    said = tag("p", "As cited, as linked (or the best that was refused), and the target that the data name.", class_="note")
+    text = tag("p", "As cited, as linked (or the best that was refused), and the target that the data name.", class_="note")
     lists = [
-        _folded(f"{said.capitalize()}: {len(found[name]):,}", mistakes(found[name]))
-        for name, said, _ in tables.worlds(measured)
+        _folded(f"{text.capitalize()}: {len(found[name]):,}", mistakes(found[name]))
+        for name, text, _ in tables.worlds(measured)
         if name in found
     ]
-    return joined([said, lists]) if lists else Markup("")
+    return joined([text, lists]) if lists else Markup("")
 
 
 def _how(about: Figures) -> Markup:

@@ -6,28 +6,22 @@ from typing import Final
 
 STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --page: #ffffff; --card: #f5f7fa; --edge: #d9dfe7;
-  --s0: #0b62c4; --s1: #c2410c; --s2: #0f766e; --s3: #7e3fb5; }
+  --link: #0b62c4; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9f0; --soft: #9aa7b8; --page: #11161d; --card: #1a212b;
-  --edge: #323d4b; --s0: #6cb2ff; --s1: #ff9d66; --s2: #4fd1c1; --s3: #cf9bff; } }
+  --edge: #323d4b; --link: #6cb2ff; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1120px; padding: 1rem 1rem 4rem; background: var(--page); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: .6rem 0; } h2 { font-size: 1.3rem; margin: 2.4rem 0 .4rem; }
 h3 { font-size: 1.05rem; margin: 1.4rem 0 .3rem; } h4 { margin: 1rem 0 .3rem; }
 p { margin: .4rem 0; max-width: 75ch; } .note, figcaption, small { color: var(--soft); font-size: .875rem; }
-nav a { margin-right: .9rem; white-space: nowrap; } a { color: var(--s0); }
+nav a { margin-right: .9rem; white-space: nowrap; } a { color: var(--link); }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: .7rem; margin: 1rem 0; }
 .card { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: .6rem .8rem; }
 .card b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums; } .card span { font-size: .875rem; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1rem; }
 figure { margin: .5rem 0; min-width: 0; max-width: 640px; } figure h3 { margin: 0 0 .2rem; }
-svg { display: block; width: 100%; height: auto; font: 12px system-ui, sans-serif; }
-svg text { fill: var(--ink); } .label { fill: var(--soft); } .end { text-anchor: end; } .middle { text-anchor: middle; }
-.grid { stroke: var(--edge); stroke-width: 1; } .even { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3; }
-.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; } .mark { stroke: var(--page); stroke-width: .8; }
-.line.s0 { stroke: var(--s0); } .line.s1 { stroke: var(--s1); } .line.s2 { stroke: var(--s2); } .line.s3 { stroke: var(--s3); }
-.mark.s0, .bar.s0 { fill: var(--s0); } .mark.s1, .bar.s1 { fill: var(--s1); } .mark.s2, .bar.s2 { fill: var(--s2); }
-.mark.s3, .bar.s3 { fill: var(--s3); }
+figure img { display: block; width: 100%; height: auto; background: #ffffff; border-radius: 8px; }
 @media (max-width: 700px) { .rate small { display: block; } }
 .wide b { white-space: nowrap; } .wide { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .875rem; overflow-wrap: normal; }

@@ -1,4 +1,4 @@
-"""The report's tables, each from the figures that it shows; None where they were not measured."""
+"""The report's tables. Each function takes the figures that it shows and returns None if they were not measured."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reflink.evaluation.causes import CAUSES
-from reflink.evaluation.report.axes import percent
 from reflink.evaluation.report.markup import Markup, joined, tag
+from reflink.evaluation.report.plots import percent
 
 Figures = Mapping[str, Any]
 
@@ -21,45 +21,45 @@ _FIELDS: Final = {"T": "title", "V": "venue", "Y": "year", "L": "last names", "A
 
 
 def worlds(measured: Figures) -> Iterator[tuple[str, str, Figures]]:
-    """Name, description and figures of each world that was measured."""
-    for name, said in _WORLDS.items():
+    """Yield name, description and figures of each world that was measured."""
+    for name, label in _WORLDS.items():
         figures: Any = measured
         for part in name.split("."):
             figures = figures.get(part, {})
         if figures:
-            yield name, said, figures
+            yield name, label, figures
 
 
 def kinds(figures: Figures) -> dict[str, Figures]:
-    """The figures of a world, and of parts of its queries, by what is said of them."""
+    """Return the figures of a world and of subsets of its queries, by label."""
     sound = figures.get("without_suspects")
     return {"all": figures, **({"all but suspects": sound} if sound else {}), **figures.get("kinds", {})}
 
 
 def table(head: Sequence[str], body: Iterable[Sequence[object]], words: int = 1) -> Markup:
-    """A table whose first ``words`` columns are words, the rest numbers. It scrolls where it is wider than the page."""
+    """Return a table whose first ``words`` columns are words, the others numbers. It scrolls if it is wider than the page."""
     shown = tag("tr", [tag("th", name, class_="n" if at >= words else None) for at, name in enumerate(head)])
     lines = [tag("tr", [tag("td", cell, class_="n" if at >= words else None) for at, cell in enumerate(row)]) for row in body]
     return tag("div", tag("table", tag("thead", shown), tag("tbody", lines)), class_="wide")
 
 
 def rate(figures: Figures, name: str) -> Markup | str:
-    """A share in percent with its interval, "" where it was not measured."""
+    """Return a share in percent with its interval; "" if it was not measured."""
     if figures.get(name) is None:
         return ""
-    said = f"{100 * figures[name]:.2f}%"
+    label = f"{100 * figures[name]:.2f}%"
     if not (bounds := figures.get(f"{name}_interval")):
-        return said
-    return tag("span", said, " ", tag("small", f"[{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"), class_="rate")
+        return label
+    return tag("span", label, " ", tag("small", f"[{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"), class_="rate")
 
 
 def overview(measured: Figures) -> Markup:
-    """Every world, and in each every kind of query: closed worlds, then open ones."""
+    """Figures of every world and every kind of query: closed worlds, then open worlds."""
     bodies: dict[bool, list[list[object]]] = {True: [], False: []}
-    for _, said, figures in worlds(measured):
+    for _, label, figures in worlds(measured):
         closed = "error" in figures
         for kind, of in kinds(figures).items():
-            name: object = tag("b", said) if kind == "all" else ""
+            name: object = tag("b", label) if kind == "all" else ""
             rates = _RATES[:1] if closed else _RATES[1:]
             bodies[closed].append([name, kind, f"{of['queries']:,}", *(rate(of, each) for each in rates)])
     heads = {True: ("error",), False: ("precision", "recall", "F1", "false links")}
@@ -67,7 +67,7 @@ def overview(measured: Figures) -> Markup:
 
 
 def approaches(tables: Figures) -> Markup | None:
-    """Table 2 of the paper, and times."""
+    """Table 2 of the paper, with times."""
     body = [
         [
             row["approach"], row["mode"], rate(row, "error") or row.get("why", ""), _percent(row.get("published")),
@@ -96,14 +96,14 @@ def fields(tables: Figures) -> Markup | None:
     given = tables.get("fields") or {}
     body = [
         [
-            f"{said} ({letter})",
+            f"{label} ({letter})",
             *(
                 _percent(given.get(side, {}).get(letter, {}).get(of))
                 for side in ("candidates", "references")
                 for of in ("share", "published")
             ),
         ]
-        for letter, said in _FIELDS.items()
+        for letter, label in _FIELDS.items()
         if any(letter in given.get(side, {}) for side in ("candidates", "references"))
     ]
     return table(["field", "works here", "the paper's", "references here", "the paper's"], body) if body else None
@@ -146,8 +146,8 @@ def bins(figures: Figures) -> Markup | None:
 
 
 def causes() -> Markup:
-    """What each cause means."""
-    return tag("dl", [(tag("dt", cause), tag("dd", said)) for cause, said in CAUSES.items()])
+    """Description of each cause."""
+    return tag("dl", [(tag("dt", cause), tag("dd", label)) for cause, label in CAUSES.items()])
 
 
 def _percent(value: float | None) -> str:

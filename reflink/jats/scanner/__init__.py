@@ -1,1 +1,1 @@
-"""The kernels that read XML bytes, compiled by numba; `reflink.jats.entries` and `reflink.jats.trimming` call them."""
+"""Numba kernels that read XML bytes. `reflink.jats.entries` and `reflink.jats.trimming` call them."""

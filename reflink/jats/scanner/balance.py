@@ -1,6 +1,8 @@
-"""Whether one element is well-formed, and where it ends, without a tree.
+"""Find the end of one well-formed XML element without building a tree.
 
-Strict on purpose: what it accepts, libxml2 accepts too (tests/fuzz compares them); what it refuses may still be well-formed.
+Invariant: libxml2 accepts every element that this module accepts (tests/campaigns/fuzz compares them). The reverse does not
+hold: the module returns -1 for an element that it cannot check, which may still be well-formed. The cost is linear in the bytes
+read.
 """
 
 from __future__ import annotations
@@ -8,11 +10,23 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from reflink.jats.scanner import characters, content, vocabulary
-from reflink.jats.scanner.caching import kept
-from reflink.jats.scanner.characters import AMPERSAND, APOSTROPHE, GT, LT, QUOTE, Bytes
+from reflink.jats.scanner import bytecodes, characters, content, vocabulary
+from reflink.jats.scanner.bytecodes import (
+    AMPERSAND,
+    APOSTROPHE,
+    BANG,
+    CLOSE_SQUARE,
+    COLON,
+    EQUALS,
+    GT,
+    LT,
+    QUESTION,
+    QUOTE,
+    SLASH,
+)
+from reflink.jats.scanner.characters import Bytes
+from reflink.jats.scanner.compiling import kept, kernel
 from reflink.jats.scanner.content import BLANK, NAME, SPECIAL, comment_end, instruction_end, reference_end, text_end
 from reflink.jats.scanner.vocabulary import name_hash
 
@@ -20,37 +34,36 @@ _OFFSET: Final = np.uint64(name_hash(b""))
 _PRIME: Final = np.uint64(0x100000001B3)
 _XML: Final = np.uint64(name_hash(b"xml"))
 _XMLNS: Final = np.uint64(name_hash(b"xmlns"))
-_BANG, _SLASH, _COLON, _EQUALS, _QUESTION = 33, 47, 58, 61, 63
-#: Deepest nesting and most attributes of an element that are looked at.
+#: Maximum nesting depth, and maximum number of attributes of an element; beyond them the result is -1.
 _DEPTH, _ATTRIBUTES = 200, 24
 
 
-@kept(characters, content, vocabulary)
+@kept(bytecodes, characters, content, vocabulary)
 def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
-    """Where the element whose tag begins at ``at`` ends; -1 when in doubt.
+    """Return the end of the element whose tag begins at ``at``; -1 in case of doubt.
 
-    ``data`` is UTF-8; ``prefixes`` (uint64) are the hashes of the prefixes that are declared around it. CDATA, elements that
-    declare prefixes of their own and names with other than ASCII letters are in doubt.
+    ``data`` is UTF-8. ``prefixes`` (uint64) are the hashes of the namespace prefixes declared around the element. The result
+    is -1 for an element with CDATA, with a namespace declaration, or with a name that has non-ASCII characters.
     """
     n = len(data)
     stack = np.zeros(_DEPTH, np.uint64)
     seen = np.zeros(_ATTRIBUTES, np.uint64)
     depth = 0
     while at < n:
-        # At a "<".
+        # ``at`` is at a "<".
         at += 1
         if at + 2 >= n:
             return -1
         c = data[at]
-        if c == _BANG:
+        if c == BANG:
             at = comment_end(data, at)
             if at < 0:
                 return -1
-        elif c == _QUESTION:
+        elif c == QUESTION:
             at = instruction_end(data, at)
             if at < 0:
                 return -1
-        elif c == _SLASH:
+        elif c == SLASH:
             name, at = _name(data, at + 1, prefixes)
             while at < n and at >= 0 and BLANK[data[at]]:
                 at += 1
@@ -77,7 +90,7 @@ def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
                     depth += 1
                     at += 1
                     break
-                if c == _SLASH:
+                if c == SLASH:
                     if data[at + 1] != GT:
                         return -1
                     at += 2
@@ -100,23 +113,23 @@ def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
     return -1
 
 
-@kept(characters, content, vocabulary)
+@kept(bytecodes, characters, content, vocabulary)
 def next_start(data: Bytes, at: int, names: np.ndarray) -> int:
-    """Where the next element begins that has one of these names (hashes, uint64; none: any), at ``at`` or behind.
+    """Return the start of the first element at or after ``at`` whose name is in ``names``; -1 if none, or in case of doubt.
 
-    -1 when there is none, or in doubt.
+    ``names``: hashes, uint64; an empty array accepts every name.
     """
     n = len(data)
     nothing = np.zeros(0, np.uint64)
     while at + 2 < n:
         if data[at] != LT:
             at += 1
-        elif data[at + 1] == _BANG:
+        elif data[at + 1] == BANG:
             at = comment_end(data, at + 1)
-        elif data[at + 1] == _QUESTION:
+        elif data[at + 1] == QUESTION:
             at = instruction_end(data, at + 1)
         else:
-            if data[at + 1] != _SLASH:
+            if data[at + 1] != SLASH:
                 if len(names) == 0:
                     return at
                 name, end = _name(data, at + 1, nothing)
@@ -129,9 +142,9 @@ def next_start(data: Bytes, at: int, names: np.ndarray) -> int:
     return -1
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def _passed(data: Bytes, at: int) -> int:
-    """Where the tag ends that ``at`` is in; -1 when there is a "<" in it."""
+    """Return the end of the tag that contains ``at``; -1 if the tag contains a "<" or does not end."""
     n, quote = len(data), 0
     while at < n:
         c = data[at]
@@ -147,16 +160,19 @@ def _passed(data: Bytes, at: int) -> int:
     return -1
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def _name(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
-    """Hash of the name that begins at ``at`` and where it ends, -1 when it is none or its prefix is unknown."""
+    """Return the hash and the end of the name that begins at ``at``; the end is -1 if it is no name or its prefix is unknown.
+
+    The hash covers the prefix.
+    """
     n, value = len(data), _OFFSET
     begin, prefixed = at, False
     while at < n:
         c = data[at]
         kind = NAME[c]
         if kind == 0:
-            if c != _COLON or prefixed or at == begin:
+            if c != COLON or prefixed or at == begin:
                 break
             prefixed = True
             known = value == _XML
@@ -172,16 +188,16 @@ def _name(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
     return value, at if at > begin else -1
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def _attribute(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
-    """Hash of the name of the attribute at ``at`` and where its value ends, -1 when in doubt."""
+    """Return the hash of the attribute name at ``at`` and the end of the attribute; the end is -1 in case of doubt."""
     n = len(data)
     name, at = _name(data, at, prefixes)
     if at < 0 or name == _XMLNS:
         return name, -1
     while at < n and BLANK[data[at]]:
         at += 1
-    if at >= n or data[at] != _EQUALS:
+    if at >= n or data[at] != EQUALS:
         return name, -1
     at += 1
     while at < n and BLANK[data[at]]:
@@ -194,7 +210,7 @@ def _attribute(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, i
         c = data[at]
         if c == LT:
             return name, -1
-        if SPECIAL[c] and c != 93:
+        if SPECIAL[c] and c != CLOSE_SQUARE:
             if c != AMPERSAND:
                 return name, -1
             at = reference_end(data, at)

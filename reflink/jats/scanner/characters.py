@@ -1,28 +1,34 @@
-"""Characters of XML text: white space, references, and writing text as one line."""
+"""Decode the characters of XML text and write text as one line."""
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-#: Text in UTF-8, or room for it.
+from reflink.jats.scanner import bytecodes as b
+from reflink.jats.scanner.bytecodes import is_digit, lower, word
+from reflink.jats.scanner.compiling import inlined, kernel
+
+#: Text in UTF-8, or a buffer for it.
 Bytes = npt.NDArray[np.uint8]
-#: Tables and state.
+#: Tables and spans.
 Integers = npt.NDArray[np.int64]
 
-# Columns of the state of the text being written: bytes written, white space or a separating tag since the last character, that
-# character, whether there is any, whether separating tags always are a space, whether there may be identifiers, and the last
-# four characters in lower case.
-WRITTEN, GAP, APART, LAST, ANY, STRICT, HINTS, RECENT = range(8)
-STATE = 8
+_REPLACEMENT: Final = 0xFFFD
+_LEFT_QUOTE, _RIGHT_QUOTE, _EN_DASH, _EM_DASH = map(ord, "“”–—")
+_SMALL_A, _SMALL_G, _SMALL_L, _SMALL_Q, _SMALL_X = b"aglqx"
+_SMALL_C, _SMALL_D, _SMALL_M, _SMALL_P = b"cdmp"
+# Words that announce an identifier or address, by length and last letter.
+_WWW, _NIH, _HTTP, _PMID, _PUBM, _ARXI = map(word, (b"www.", b"nih.", b"http", b"pmid", b"pubm", b"arxi"))
+_DOI, _FTP, _PMC, _PM = map(word, (b"10.", b"ftp", b"pmc", b"pm-"))
+_STOP: Final = word(b" .")
 
-LT, GT, AMPERSAND, SPACE, QUOTE, APOSTROPHE = 60, 62, 38, 32, 34, 39
 
-
-@njit(boundscheck=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@inlined
 def _is_space(c: int) -> bool:
-    """White space as Python's str.split() knows it."""
+    """Return whether Python's str.split() treats the character as white space."""
     if c <= 32:
         return c == 32 or 9 <= c <= 13 or 28 <= c <= 31
     if c < 0x1680:
@@ -32,88 +38,106 @@ def _is_space(c: int) -> bool:
     )  # fmt: skip
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
+def _joins(c: int) -> bool:
+    """Return whether no space stands beside the character at a separating tag: / - – —"""
+    return c in (b.SLASH, b.HYPHEN, _EN_DASH, _EM_DASH)
+
+
+@kernel
 def _opens(c: int) -> bool:
-    """What the following text stands close to: ( [ { “ / - – —"""
-    return c == 40 or c == 91 or c == 123 or c == 0x201C or c == 47 or c == 45 or c == 0x2013 or c == 0x2014
+    """Return whether no space follows the character at a separating tag: ( [ { “ / - – —"""
+    return c == b.OPEN_ROUND or c == b.OPEN_SQUARE or c == b.OPEN_BRACE or c == _LEFT_QUOTE or _joins(c)
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def _closes(c: int) -> bool:
-    """What stands close to the text before: , . ; : ) ] } ” / ( - – —"""
+    """Return whether no space precedes the character at a separating tag: , . ; : ) ] } ” / ( - – —"""
     return (
-        c == 44 or c == 46 or c == 59 or c == 58 or c == 41 or c == 93 or c == 125 or c == 0x201D or c == 47 or c == 40
-        or c == 45 or c == 0x2013 or c == 0x2014
+        c == b.COMMA or c == b.FULL_STOP or c == b.SEMICOLON or c == b.COLON or c == b.CLOSE_ROUND or c == b.CLOSE_SQUARE
+        or c == b.CLOSE_BRACE or c == _RIGHT_QUOTE or c == b.OPEN_ROUND or _joins(c)
     )  # fmt: skip
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def _allowed(c: int) -> bool:
-    """Whether XML may hold this character."""
+    """Return whether XML allows this character."""
     return (c >= 32 and not (0xD800 <= c < 0xE000 or c in (0xFFFE, 0xFFFF) or c > 0x10FFFF)) or c in (9, 10, 13)
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@inlined
+def digit_value(c: int) -> int:
+    """Return the value of a hexadecimal digit; a negative number, or 16 or more, for most other bytes."""
+    return c - b.ZERO if c <= b.NINE else (c & ~b.LOWER) - b.UPPER_A + 10
+
+
+@kernel
 def _reference(data: Bytes, at: int, stop: int) -> tuple[int, int]:
-    """The character that the reference at the ampersand stands for, and where it ends; the ampersand when it is none."""
-    if at + 1 < stop and data[at + 1] == 35:  # '#'
+    """Return the character of the reference at ``at`` and the end of the reference.
+
+    An ampersand that does not begin a known reference is the character itself.
+    """
+    if at + 1 < stop and data[at + 1] == b.HASH:
         value, i, base = 0, at + 2, 10
-        if i < stop and data[i] == 120:  # 'x'
+        if i < stop and data[i] == _SMALL_X:
             base, i = 16, i + 1
-        while i < stop and data[i] != 59:
-            c = int(data[i])
-            digit = c - 48 if c <= 57 else (c & 0xDF) - 55
+        while i < stop and data[i] != b.SEMICOLON:
+            digit = digit_value(int(data[i]))
             if digit < 0 or digit >= base:
-                return AMPERSAND, at + 1
+                return b.AMPERSAND, at + 1
             value = min(value * base + digit, 0x110000)
             i += 1
         if i >= stop:
-            return AMPERSAND, at + 1
-        return (value if _allowed(value) else 0xFFFD), i + 1
+            return b.AMPERSAND, at + 1
+        return (value if _allowed(value) else _REPLACEMENT), i + 1
     end = at + 1
-    while end < stop and end - at < 6 and data[end] != 59:
+    while end < stop and end - at < 6 and data[end] != b.SEMICOLON:
         end += 1
-    if end >= stop or data[end] != 59:
-        return AMPERSAND, at + 1
+    if end >= stop or data[end] != b.SEMICOLON:
+        return b.AMPERSAND, at + 1
     first, length = data[at + 1], end - at - 1
-    if length == 3 and first == 97:  # amp
-        return AMPERSAND, end + 1
-    if length == 2 and first == 108:
-        return LT, end + 1
-    if length == 2 and first == 103:
-        return GT, end + 1
-    if length == 4 and first == 113:
-        return QUOTE, end + 1
-    if length == 4 and first == 97:  # apos
-        return APOSTROPHE, end + 1
-    return AMPERSAND, at + 1
+    if length == 3 and first == _SMALL_A:  # amp
+        return b.AMPERSAND, end + 1
+    if length == 2 and first == _SMALL_L:  # lt
+        return b.LT, end + 1
+    if length == 2 and first == _SMALL_G:  # gt
+        return b.GT, end + 1
+    if length == 4 and first == _SMALL_Q:  # quot
+        return b.QUOTE, end + 1
+    if length == 4 and first == _SMALL_A:  # apos
+        return b.APOSTROPHE, end + 1
+    return b.AMPERSAND, at + 1
 
 
-@njit(boundscheck=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
-def _hints(recent: int, c: int) -> bool:
-    """Whether the last four characters, in lower case, may belong to an identifier or an address."""
+@inlined
+def _announces(recent: int, c: int) -> bool:
+    """Return whether the last four characters, in lower case, may begin an identifier or address; ``c`` is the last of them."""
     four, three = recent & 0xFFFFFFFF, recent & 0xFFFFFF
-    if c == 46:
-        return three == 0x31302E or (recent & 0xFFFF) == 0x202E or four == 0x7777772E or four == 0x6E69682E  # 10. www. nih.
-    if c == 80 or c == 112:
-        return four == 0x68747470 or three == 0x667470  # http ftp
-    if c == 67 or c == 99 or c == 45:
-        return three == 0x706D63 or three == 0x706D2D  # pmc pm-
-    if c == 68 or c == 100 or c == 77 or c == 109:
-        return four == 0x706D6964 or four == 0x7075626D  # pmid pubm
-    return four == 0x61727869  # arxi
+    small = c | b.LOWER
+    if c == b.FULL_STOP:
+        return three == _DOI or (recent & 0xFFFF) == _STOP or four in (_WWW, _NIH)
+    if small == _SMALL_P:
+        return four == _HTTP or three == _FTP
+    if small == _SMALL_C or c == b.HYPHEN:
+        return three in (_PMC, _PM)
+    if small in (_SMALL_D, _SMALL_M):
+        return four in (_PMID, _PUBM)
+    return four == _ARXI
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
-def write(data: Bytes, at: int, stop: int, verbatim: bool, out: Bytes, state: Integers) -> None:
-    """Appends the text ``data[at:stop]``; ``verbatim``: from CDATA, where an ampersand is nothing special."""
-    written, recent, hints = state[WRITTEN], state[RECENT], state[HINTS]
-    gap, apart, last, strict, first = state[GAP], state[APART], state[LAST], state[STRICT], state[ANY] == 0
+@kernel
+def write(data: Bytes, at: int, stop: int, verbatim: bool, out: Bytes, text: Any) -> None:
+    """Append ``data[at:stop]`` to ``out``, the buffer of ``text`` (`reflink.jats.scanner.state.TEXT`); collapse white space.
+
+    ``verbatim``: the bytes are from CDATA, where an ampersand does not begin a reference.
+    """
+    written, recent, hints = text.written, text.recent, text.hints
+    gap, apart, last, strict, first = text.gap, text.apart, text.last, text.strict, text.filled == 0
     while at < stop:
-        c = np.int64(data[at])
+        c: Any = np.int64(data[at])
         if c < 0x80:
             begin, at = at, at + 1
-            if c == AMPERSAND and not verbatim:
+            if c == b.AMPERSAND and not verbatim:
                 c, at = _reference(data, begin, stop)
         elif c < 0xE0:
             c = ((c & 31) << 6) | (data[at + 1] & 63)
@@ -129,15 +153,15 @@ def write(data: Bytes, at: int, stop: int, verbatim: bool, out: Bytes, state: In
             continue
         if gap or apart:
             if not first and (gap or strict or not (_opens(last) or _closes(c))):
-                out[written] = SPACE
+                out[written] = b.SPACE
                 written += 1
-                recent = (recent << 8) | SPACE
+                recent = (recent << 8) | b.SPACE
             gap = apart = 0
         if c < 0x80:
             out[written] = c
             written += 1
-            recent = (recent << 8) | (c + 32 if 65 <= c <= 90 else c)
-            hints |= _hints(recent, c)
+            recent = (recent << 8) | lower(c)
+            hints |= _announces(recent, c)
         elif c < 0x800:
             out[written], out[written + 1] = 0xC0 | (c >> 6), 0x80 | (c & 63)
             written += 2
@@ -150,19 +174,18 @@ def write(data: Bytes, at: int, stop: int, verbatim: bool, out: Bytes, state: In
             written += 4
         last = c
         first = False
-    state[WRITTEN], state[RECENT], state[HINTS] = written, recent & 0xFFFFFFFF, hints
-    state[GAP], state[APART], state[LAST], state[ANY] = gap, apart, last, not first
+    text.written, text.recent, text.hints = written, recent & 0xFFFFFFFF, hints
+    text.gap, text.apart, text.last, text.filled = gap, apart, last, not first
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def year_in(out: Bytes, start: int, stop: int) -> int:
-    """The first year of publication in ``out[start:stop]``: four digits on their own, 1500 to 2099; 0 when there is none."""
+    """Return the first number of exactly four digits from 1500 to 2099 in ``out[start:stop]``; 0 if there is none."""
     run = value = 0
     for at in range(start, stop + 1):
-        digit = int(out[at]) - 48 if at < stop else -1
-        if 0 <= digit <= 9:
+        if at < stop and is_digit(out[at]):
             run += 1
-            value = value * 10 + digit if run <= 4 else 0
+            value = value * 10 + int(out[at]) - b.ZERO if run <= 4 else 0
         else:
             if run == 4 and 1500 <= value < 2100:
                 return value

@@ -1,32 +1,31 @@
-"""Well-formedness of what stands between tags: text, references, comments, processing instructions."""
+"""Find the ends of well-formed text, references, comments and processing instructions between tags."""
 
 from __future__ import annotations
 
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from reflink.jats.scanner.characters import AMPERSAND, GT, LT, Bytes
+from reflink.jats.scanner.bytecodes import AMPERSAND, GT, HYPHEN, LT, QUESTION
+from reflink.jats.scanner.characters import Bytes
+from reflink.jats.scanner.compiling import kernel
 
-_QUESTION, _HYPHEN = 63, 45
-
-# What a byte may be in a name: 1 its first, 2 any later one.
+# Whether a byte may occur in a name: 1 at any position, 2 at any position but the first, 0 not at all.
 NAME: Final = np.zeros(256, np.uint8)
 NAME[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", np.uint8)] = 1
 NAME[np.frombuffer(b"0123456789-.", np.uint8)] = 2
 BLANK: Final = np.zeros(256, np.bool_)
 BLANK[np.frombuffer(b" \t\n\r", np.uint8)] = True
-# Bytes of text that need a look: controls, ampersand, ] (of ]]>), and EF (of U+FFFE and U+FFFF).
+# Bytes of text that need a check: controls, ampersand, ] (of ]]>), and EF (of U+FFFE and U+FFFF).
 SPECIAL: Final = np.zeros(256, np.bool_)
 SPECIAL[:32] = True
 SPECIAL[np.frombuffer(b"\t\n\r", np.uint8)] = False
 SPECIAL[[AMPERSAND, 93, 0xEF]] = True
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def text_end(data: Bytes, at: int) -> int:
-    """Where the text at ``at`` ends: the next "<"; -1 when in doubt."""
+    """Return the end of the text at ``at``, which is the next "<"; -1 in case of doubt."""
     n = len(data)
     while at < n and data[at] != LT:
         c = data[at]
@@ -45,9 +44,9 @@ def text_end(data: Bytes, at: int) -> int:
     return at
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def reference_end(data: Bytes, at: int) -> int:
-    """Where the predefined entity or the reference to a printable character at ``at`` ends; -1 when it is neither."""
+    """Return the end of the predefined entity, or reference to a printable character, at ``at``; -1 if it is neither."""
     end = at + 1
     while end < len(data) and end - at < 10 and data[end] != 59:
         end += 1
@@ -79,16 +78,16 @@ def reference_end(data: Bytes, at: int) -> int:
     return end + 1 if known else -1
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def comment_end(data: Bytes, at: int) -> int:
-    """Where the comment whose "!" is at ``at`` ends; -1 when it is none or holds what a comment may not."""
+    """Return the end of the comment whose "!" is at ``at``; -1 if it is no well-formed comment."""
     n = len(data)
-    if at + 2 >= n or data[at + 1] != _HYPHEN or data[at + 2] != _HYPHEN:
+    if at + 2 >= n or data[at + 1] != HYPHEN or data[at + 2] != HYPHEN:
         return -1
     at += 3
     while at + 2 < n:
         c = data[at]
-        if c == _HYPHEN and data[at + 1] == _HYPHEN:
+        if c == HYPHEN and data[at + 1] == HYPHEN:
             return at + 3 if data[at + 2] == GT else -1
         if SPECIAL[c] and c not in (AMPERSAND, 93):
             return -1
@@ -96,9 +95,9 @@ def comment_end(data: Bytes, at: int) -> int:
     return -1
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def instruction_end(data: Bytes, at: int) -> int:
-    """Where the processing instruction whose "?" is at ``at`` ends; -1 when in doubt."""
+    """Return the end of the processing instruction whose "?" is at ``at``; -1 in case of doubt."""
     n = len(data)
     at += 1
     begin = at
@@ -106,11 +105,11 @@ def instruction_end(data: Bytes, at: int) -> int:
         at += 1
     if at == begin or (at - begin == 3 and data[begin] | 32 == 120):  # <?xml
         return -1
-    if at >= n or not (BLANK[data[at]] or data[at] == _QUESTION):
+    if at >= n or not (BLANK[data[at]] or data[at] == QUESTION):
         return -1
     while at + 1 < n:
         c = data[at]
-        if c == _QUESTION and data[at + 1] == GT:
+        if c == QUESTION and data[at + 1] == GT:
             return at + 2
         if SPECIAL[c] and c not in (AMPERSAND, 93):
             return -1

@@ -1,28 +1,29 @@
-"""Tags of XML: the code of an element's name, and where its attributes' values lie."""
+"""Read XML tags: the code of the element's name and the spans of its attributes' values."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from reflink.jats.scanner.characters import APOSTROPHE, GT, QUOTE, Bytes, Integers
+from reflink.jats.scanner.bytecodes import APOSTROPHE, COLON, EQUALS, GT, QUOTE, SLASH, SPACE, lower
+from reflink.jats.scanner.characters import Bytes, Integers
+from reflink.jats.scanner.compiling import inlined, kernel
 from reflink.jats.scanner.vocabulary import ATTRIBUTE, CODES, HASHES, HREF, INLINE, MATH, OTHER, SILENT, SLOTS, VALUE, name_hash
 
-_SLASH, _COLON, _EQUALS = 47, 58, 61
+_SMALL_M = ord("m")
 _OFFSET = np.uint64(name_hash(b""))
 _PRIME = np.uint64(0x100000001B3)
 _ATTRIBUTE_OFFSET = np.uint64(name_hash(b"@"))
 _VALUE_OFFSET = np.uint64(name_hash(b"="))
 
 
-@njit(boundscheck=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@inlined
 def _hashed(value: np.uint64, byte: int) -> np.uint64:
     return (value ^ np.uint64(byte)) * _PRIME
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def _code(value: np.uint64) -> int:
-    """The code of a name by its hash; 0 when it is unknown."""
+    """Return the code of the name with this hash; 0 if the name is unknown."""
     slot = np.int64(value & np.uint64(SLOTS - 1))
     while HASHES[slot] != 0:
         if HASHES[slot] == value:
@@ -31,9 +32,9 @@ def _code(value: np.uint64) -> int:
     return 0
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def past(data: Bytes, at: int, first: int, second: int, third: int) -> int:
-    """Where the text behind the next ``first second third`` begins (0: any two of them)."""
+    """Return the position after the next occurrence of the three bytes; the length of ``data`` if there is none."""
     n = len(data)
     while at + 2 < n:
         if data[at] == first and data[at + 1] == second and data[at + 2] == third:
@@ -42,17 +43,22 @@ def past(data: Bytes, at: int, first: int, second: int, third: int) -> int:
     return n
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def element(data: Bytes, at: int) -> tuple[int, int]:
-    """Code of the name that begins at ``at`` and where it ends. MathML's elements are markup within a formula."""
+    """Return the code and the end of the element name that begins at ``at``.
+
+    Elements with the prefixes m and mml are MathML: markup within a formula (INLINE), but for ``math`` and silent elements.
+    """
     value, begin, n = _OFFSET, at, len(data)
     math = False
     while at < n:
         c = data[at]
-        if c in (GT, _SLASH) or c <= 32:
+        if c in (GT, SLASH) or c <= SPACE:
             break
-        if c == _COLON:
-            math = data[begin] == 109 and (at - begin == 1 or (at - begin == 3 and data[begin + 1] == 109))  # m: or mml:
+        if c == COLON:
+            math = data[begin] == _SMALL_M and (
+                at - begin == 1 or (at - begin == 3 and data[begin + 1] == _SMALL_M)
+            )  # m: or mml:
             value = _OFFSET
         else:
             value = _hashed(value, c)
@@ -63,19 +69,19 @@ def element(data: Bytes, at: int) -> tuple[int, int]:
     return OTHER if code == MATH or code >= ATTRIBUTE else code, at
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def attributes(data: Bytes, at: int, spans: Integers) -> int:
-    """Notes in ``spans`` where the values of the attributes lie that matter, by code; returns where the tag ends (its >)."""
+    """Write the spans of the values of known attributes to ``spans``, by code; return the position of the tag's ">"."""
     spans.fill(0)
     n = len(data)
     while at < n and data[at] != GT:
         c = data[at]
-        if c <= 32 or c == _SLASH:
+        if c <= SPACE or c == SLASH:
             at += 1
             continue
         value, prefixed = _ATTRIBUTE_OFFSET, False
-        while at < n and data[at] != _EQUALS and data[at] > 32 and data[at] != GT:
-            if data[at] == _COLON:
+        while at < n and data[at] != EQUALS and data[at] > SPACE and data[at] != GT:
+            if data[at] == COLON:
                 value, prefixed = _ATTRIBUTE_OFFSET, True
             else:
                 value = _hashed(value, data[at])
@@ -96,9 +102,9 @@ def attributes(data: Bytes, at: int, spans: Integers) -> int:
     return at
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def tag_end(data: Bytes, at: int) -> int:
-    """Where a tag ends (its >), from within its head."""
+    """Return the position of the ">" of the tag that contains ``at``."""
     n, quote = len(data), 0
     while at < n:
         c = data[at]
@@ -113,11 +119,10 @@ def tag_end(data: Bytes, at: int) -> int:
     return at
 
 
-@njit(boundscheck=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel
 def value_code(data: Bytes, start: int, stop: int) -> int:
-    """The code of an attribute's value, whatever its case; 0 when it is unknown."""
+    """Return the code of an attribute's value, case ignored; 0 if the value is unknown."""
     value = _VALUE_OFFSET
     for at in range(start, stop):
-        c = data[at]
-        value = _hashed(value, c + 32 if 65 <= c <= 90 else c)
+        value = _hashed(value, lower(data[at]))
     return int(max(_code(value) - VALUE, 0))

@@ -1,6 +1,7 @@
-"""The elements that matter in a bibliography, as numbers that the scanner compares.
+"""Codes of the names of elements, attributes and values that matter in a bibliography.
 
-Every element's name is one code. Codes from `FIRST` on are fields of which a citation's first one with text counts.
+Each element name has one code. The elements with a code from `FIRST` on are fields of a citation. If a citation has several
+elements of one such field, the first with text counts.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from typing import Final
 
 import numpy as np
 
-#: What an unknown element is: its ends set texts apart.
+#: An unknown element: its start and end separate texts.
 OTHER: Final = 0
-#: Markup within a word or a phrase: its text belongs to its surroundings.
+#: Markup within a word or phrase: its text joins the text around it.
 INLINE: Final = 1
-#: Its text is not the citation's.
+#: An element whose text is not part of the citation.
 SILENT: Final = 2
 LABEL: Final = 3
 REF: Final = 4
 ALTERNATIVES: Final = 5
-#: A citation in here is how to cite this very article.
+#: An element in which a citation describes the article itself.
 SELF: Final = 6
 MIXED: Final = 8
 ELEMENT: Final = 9
@@ -42,7 +43,8 @@ SELF_URI: Final = 26
 MATH: Final = 27
 FIRST: Final = 32
 
-#: Elements of which the first with text is taken as it is, and its name in a reference. Those with an underscore stand in.
+#: Elements whose first occurrence with text becomes a field, and the field's name in a reference. A field with an underscore is
+#: a substitute for another field.
 FIRST_FIELDS: Final = {
     "source": "venue", "volume": "volume", "issue": "issue", "fpage": "first_page", "lpage": "last_page",
     "publisher-name": "publisher", "chapter-title": "chapter_title", "trans-title": "translated_title",
@@ -64,11 +66,11 @@ _NAMES: Final = {
 INLINE_NAMES: Final = frozenset(_NAMES[INLINE].split())
 SILENT_NAMES: Final = frozenset(f"{_NAMES[SILENT]} {_NAMES[LABEL]}".split())
 
-#: What the scanner makes of names: one person, or one whose name was not split.
+#: Item codes for people: a person with last name and given name, and a person with an undivided name.
 PERSON: Final = SURNAME
 UNSPLIT: Final = STRING_NAME
 
-#: Groups of people by ``person-group-type``; any other group is neither.
+#: Groups of people by ``person-group-type``; any other group counts as OTHERS.
 AUTHORS: Final = 1
 EDITORS: Final = 2
 OTHERS: Final = 0
@@ -84,28 +86,30 @@ _VALUES: Final = {
     **ID_CODES, "medline": MEDLINE,
 }  # fmt: skip
 
-#: Attributes that are looked at.
+#: Attributes that the scanner reads.
 TYPE: Final = 1
 HREF: Final = 2
 XML_ID: Final = 3
 KIND: Final = 4
 GROUP_TYPE: Final = 5
+#: Number of codes of attributes, with 0 for any other attribute.
+ATTRIBUTE_CODES: Final = 6
 _ATTRIBUTES: Final = {
     TYPE: "pub-id-type ext-link-type", HREF: "href", XML_ID: "id", KIND: "publication-type citation-type",
     GROUP_TYPE: "person-group-type",
 }  # fmt: skip
-#: Attributes and values share the elements' table: ``@name`` and ``=value``, with codes from here on.
+#: Attributes and values are in the table of elements as ``@name`` and ``=value``; their codes begin here.
 ATTRIBUTE: Final = 100
 VALUE: Final = 200
 
 _OFFSET: Final = 0xCBF29CE484222325
 _PRIME: Final = 0x100000001B3
-#: Slots of the table: a power of two, several times the names.
+#: Slots of the table: a power of two, several times the number of names.
 SLOTS: Final = 512
 
 
 def name_hash(name: bytes) -> int:
-    """64-bit FNV-1a, as the scanner computes it."""
+    """Return the 64-bit FNV-1a hash of a name. The scanner's kernels compute the same hash."""
     value = _OFFSET
     for byte in name:
         value = ((value ^ byte) * _PRIME) % 2**64
@@ -113,7 +117,7 @@ def name_hash(name: bytes) -> int:
 
 
 def _table() -> tuple[np.ndarray, np.ndarray]:
-    """Hashes (uint64) and codes (int64) by slot; a hash of 0 is an empty slot."""
+    """Return hashes (uint64) and codes (int64) by slot; a hash of 0 marks an empty slot."""
     codes = {name: code for code, names in _NAMES.items() for name in names.split()}
     codes |= {name: FIRST + at for at, name in enumerate(FIRST_FIELDS)}
     codes |= {f"@{name}": ATTRIBUTE + code for code, names in _ATTRIBUTES.items() for name in names.split()}

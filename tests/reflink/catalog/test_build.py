@@ -134,7 +134,7 @@ def test_two_builds_do_not_meet(tmp_path: Path) -> None:
     build(source, tmp_path / "out", encoder=None, progress=second)
 
 
-# Each text takes its time, and is told as soon as it was encoded.
+# Each chunk takes some time and is reported once it is encoded. The build never ends.
 _SLOW = """
 import sys, time
 from pathlib import Path
@@ -143,8 +143,10 @@ from reflink.catalog.build import build
 from tests.reflink.catalog.works_of import FakeEncoder
 encoding.CHUNK = 8
 class Slow(FakeEncoder):
+    calls = 0
     def encode(self, texts):
-        time.sleep(0.05)
+        Slow.calls += 1
+        time.sleep(0.05 if Slow.calls < 13 else 600)
         print(len(texts), flush=True)
         return super().encode(texts)
 build(Path(sys.argv[1]), Path(sys.argv[2]), encoder=Slow())

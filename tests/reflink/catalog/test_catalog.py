@@ -14,6 +14,7 @@ from reflink.catalog import Catalog
 from reflink.entities import Ids, Work
 from reflink.errors import SnapshotError
 from reflink.text import SEP, work_text
+from tests.profiles import examples
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, some_works, work, work_ids
 
 
@@ -93,7 +94,7 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(before=changes, after=changes)
 def test_a_snapshot_is_the_catalog(tmp_path_factory: pytest.TempPathFactory, before: Changes, after: Changes) -> None:
     folder, encoder = tmp_path_factory.mktemp("catalog") / "snapshot", FakeEncoder()

@@ -120,7 +120,7 @@ def test_two_writers_at_once_are_one_too_many(place: Path):
 
 def test_what_is_not_a_link_is_not_replaced(place: Path):
     (place / "current").mkdir(parents=True)
-    with pytest.raises(SnapshotError, match="is no link to a snapshot: move it away"):
+    with pytest.raises(SnapshotError, match="is not a link to a snapshot: move it away"):
         make(place, 0)
 
 

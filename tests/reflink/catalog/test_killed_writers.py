@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reflink import flatfiles
 from reflink.catalog import Catalog, Manifest, snapshot
 from reflink.errors import SnapshotError
+from reflink.storage import flatfiles
 from tests.killing import kills
 from tests.reflink.catalog.works_of import work
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture

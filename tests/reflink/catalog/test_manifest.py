@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink import checksums
 from reflink.catalog import Catalog, snapshot
 from reflink.catalog.manifest import File, Manifest
 from reflink.errors import UnusableSnapshot
+from reflink.storage import checksums
 from reflink.text import SEP
+from tests.profiles import examples
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 
 
@@ -67,7 +68,7 @@ def test_a_manifest_from_before_separators_were_kept_is_of_sberts(copied: Path) 
     Catalog.open(copied).check_model("fake@1", "TVL", "fp32", SEP)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_any_byte_of_any_file_changed(saved: Path, data: st.DataObject) -> None:
     path = saved / data.draw(st.sampled_from(names_of(saved)))
@@ -82,7 +83,7 @@ def test_any_byte_of_any_file_changed(saved: Path, data: st.DataObject) -> None:
         path.write_bytes(content)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_any_file_cut_or_longer(saved: Path, data: st.DataObject) -> None:
     path = saved / data.draw(st.sampled_from(names_of(saved)))

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink.catalog import Catalog, hashtable, snapshot
-from reflink.catalog.hashtable import GrowingTable, HashTableBuilder
+from reflink.blocking.locators import reference_places, work_places
+from reflink.catalog import Catalog, snapshot
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.works import Works
 from reflink.entities import Reference, Work
 from reflink.errors import UnusableSnapshot
-from reflink.places import reference_places, work_places
+from reflink.storage import hashtable
+from reflink.storage.hashtable import GrowingTable, HashTableBuilder
+from tests.profiles import examples
 from tests.reflink.catalog.works_of import without_places
 
 # Few values, so that works meet often.
@@ -68,7 +70,7 @@ def work_at(name: str, author: str = "Meyer", year: int = 2000) -> Work:
 MEYER = Reference(id="r", citing="c", position=1, last_names=("Meyer",), year=2000, volume="5", first_page="17")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(changes=changes, references=st.lists(cited, min_size=1, max_size=6), most=st.integers(0, 4))
 def test_places_are_those_of_the_works_present(changes: list[tuple[str, Any]], references: list[Reference], most: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -84,7 +86,7 @@ def test_places_are_those_of_the_works_present(changes: list[tuple[str, Any]], r
         assert not len(catalog.works._placed)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(changes=changes, references=st.lists(cited, min_size=1, max_size=6))
 def test_colliding_hashes_bring_no_work_from_elsewhere(changes: list[tuple[str, Any]], references: list[Reference]) -> None:
     real = hashtable.key_hash

@@ -7,10 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink.catalog import hashtable
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.works import Works
 from reflink.entities import Ids, Work
+from reflink.storage import hashtable
+from tests.profiles import examples
 from tests.reflink.catalog.works_of import brute_force, keys, some_works, work, work_ids
 
 Changes = list[tuple[str, Any]]
@@ -38,7 +39,7 @@ def agree(works: Works, model: dict[str, Work]) -> None:
             assert works.bearers(key) == {other.id for other in model.values() if key in keys(other)}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(base=st.lists(some_works, max_size=8), changes=changes, asking=st.booleans())
 def test_works_are_a_dict_with_canonical_ids_whatever_changed(base: list[Work], changes: Changes, asking: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +57,7 @@ def test_works_are_a_dict_with_canonical_ids_whatever_changed(base: list[Work], 
         agree(works, model)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(works=st.lists(some_works, max_size=10, unique_by=lambda one: one.id), data=st.data())
 def test_the_order_of_arrival_does_not_matter(works: list[Work], data: st.DataObject) -> None:
     one, other = Works(), Works()
@@ -94,7 +95,7 @@ def test_an_id_that_only_identifies_leads_to_its_bearer_and_an_unknown_one_to_it
     assert works.canonical("pmid:8") == "a"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(base=st.lists(some_works, max_size=8), changes=changes)
 def test_colliding_hashes_are_harmless(base: list[Work], changes: Changes) -> None:
     real = hashtable.key_hash

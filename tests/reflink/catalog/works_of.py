@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reflink import flatfiles
 from reflink.catalog import manifest
 from reflink.entities import Ids, Work
+from reflink.storage import flatfiles
 from reflink.text import SEP
 
 DIM = 8

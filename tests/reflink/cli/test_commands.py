@@ -131,7 +131,7 @@ def test_info_says_that_an_older_catalog_finds_nothing_by_place(reflink: Reflink
     Catalog.empty(lexical_mode=None).save(tmp_path / "old")
     without_places(tmp_path / "old")
     told = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
-    assert "places no: made before there was a table of places; build it again" in told
+    assert "places no: it was built without a table of locators; build it again" in told
     (info,) = reflink("catalog", "info", tmp_path / "old", "--json", "--check").json
     assert info["places"] is False
 
@@ -144,7 +144,7 @@ def test_bad_lines_are_counted_and_fatal_only_when_strict(reflink: Reflink, work
     assert answer.code == 0
     assert f"{works}:4: not JSON" in answer.err
     assert answer.err.count("not JSON") == 10
-    assert "warning: 30 of 33 lines were bad and left out" in answer.err
+    assert "warning: 30 of 33 lines are invalid and were left out" in answer.err
     assert reflink(*command, "--strict").code == 1
     assert len(Catalog.open(tmp_path / "built")) == 3
 
@@ -153,7 +153,7 @@ def test_a_catalog_that_is_replaced_is_kept_unless_told_otherwise(reflink: Refli
     command = ("catalog", "build", works, "--out", tmp_path / "built", "--no-vectors")
     kept = tmp_path / "built.previous"
     assert "previous" not in reflink(*command).err
-    assert f"{kept}: the catalog it replaced" in reflink(*command).err
+    assert f"{kept}: the replaced catalog" in reflink(*command).err
     assert len(Catalog.open(kept)) == 3
     assert "previous" not in reflink(*command, "--no-previous").err
     assert not kept.exists()

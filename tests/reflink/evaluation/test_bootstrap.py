@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.evaluation.bootstrap import RESAMPLES, draws, intervals, wilson
+from tests.profiles import examples
 
 #: (paper, linked, right) of each query.
 ROWS = st.lists(st.tuples(st.sampled_from("abcde"), st.booleans(), st.booleans()), min_size=1, max_size=25)
@@ -33,7 +34,7 @@ def _plainly(rows: Sequence[tuple[str, bool, bool]]) -> list[float] | None:
     return [float(np.percentile(values, at)) for at in (2.5, 97.5)]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=examples(15))
 @given(ROWS)
 def test_an_interval_is_what_plain_counting_gives(rows: list[tuple[str, bool, bool]]) -> None:
     linked = np.array([linked for _, linked, _ in rows], dtype=float)
@@ -75,7 +76,6 @@ def test_where_nothing_went_wrong_the_interval_is_still_no_point() -> None:
     assert intervals([], {"error": (np.zeros(0), 1)})["error"] == [0.0, 1.0]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 500), st.integers(0, 500))
 def test_wilsons_interval_holds_the_share(hits: int, more: int) -> None:
     low, high = wilson(hits, hits + more)

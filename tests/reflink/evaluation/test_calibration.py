@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
@@ -31,7 +31,6 @@ def test_bins_are_those_of_scikit_learn(strategy: str, key: str) -> None:
     np.testing.assert_allclose([row["probability"] for row in rows], stated, atol=1e-6)
 
 
-@settings(deadline=None)
 @given(st.lists(drawn(), min_size=1, max_size=60))
 def test_the_error_is_between_the_overall_gap_and_one(outcomes: list[Outcome]) -> None:
     found = calibration(outcomes)
@@ -65,7 +64,6 @@ def test_equal_probabilities_share_a_bin_in_any_order() -> None:
     assert error_of(rows) == error_of(reliability(p[::-1], right[::-1], edges))
 
 
-@settings(deadline=None)
 @given(st.lists(drawn(), max_size=40))
 def test_the_sweep_at_the_policys_own_threshold_gives_its_own_figures(outcomes: list[Outcome]) -> None:
     rows = {row["accept"]: row for row in thresholds(outcomes)}

@@ -58,7 +58,7 @@ def test_a_work_that_no_one_lists_leaves_a_cause_nevertheless() -> None:
 
 
 def test_what_is_right_has_no_cause() -> None:
-    with pytest.raises(ValueError, match="no error"):
+    with pytest.raises(ValueError, match="not an error"):
         cause_of(outcome(right=True), _reference(), None, None, proposed=True)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reflink.evaluation.measure import figures
 from reflink.evaluation.outcomes import Outcome
+from tests.profiles import examples
 from tests.reflink.evaluation.outcomes import drawn, outcome
 
 
@@ -29,7 +30,7 @@ def test_figures_by_hand() -> None:
     assert not {"calibration", "thresholds"} & closed.keys()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(drawn(), max_size=30))
 def test_figures_are_what_plain_counting_gives(outcomes: list[Outcome]) -> None:
     links = [each for each in outcomes if each.link.cited]

@@ -14,13 +14,14 @@ from reflink.evaluation.nearest import Jaccard, Sbert, TitleMatch
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.lexical import similarity
 from reflink.text import normalise, reference_text, work_text
+from tests.profiles import examples
 from tests.reflink.evaluation.small import QUERIES, WORKS, Words, reference, silent, work
 
 FIELD = st.sampled_from(["", "iron", "zinc rice", "Über", "rice - iron", "水稻"])
 RECORDS = st.tuples(FIELD, FIELD, FIELD, st.sampled_from([None, 1999, 2001]))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(RECORDS, min_size=1, max_size=12), st.lists(RECORDS, min_size=1, max_size=6))
 def test_an_approach_names_what_a_plain_computation_names(works: list[Any], references: list[Any]) -> None:
     made = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink import cli
@@ -19,7 +19,7 @@ from reflink.evaluation.judges import HeldOut
 from reflink.evaluation.records import Listing, read_queries, read_works, without_identifiers
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, is_removed
-from reflink.policy import Policy
+from reflink.linking.policy import Policy
 from reflink.verdict import Evidence, Model
 from reflink.verdict.judge import shipped
 from reflink.verdict.model import zeros
@@ -83,7 +83,6 @@ def test_bad_lines_are_named(tmp_path: Path, line: str) -> None:
         list(read_works(tmp_path / "works.jsonl"))
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_half_is_the_parity_of_the_sha1_and_tenths_nest(group: str) -> None:
     assert is_removed(group) == (hashlib.sha1(group.encode()).hexdigest()[-1] in "13579bdf")

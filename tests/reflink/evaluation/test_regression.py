@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.evaluation.regression import bounds, fit_weights, probabilities, train
+from tests.profiles import examples
 
 
 def _sample(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +42,7 @@ def test_without_bounds_it_is_the_regression_of_scikit_learn(penalty: float) -> 
     np.testing.assert_allclose(probabilities(x, weights), expected.predict_proba(x)[:, 1], atol=1e-3)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 1000), st.lists(st.sampled_from([-1, 0, 1]), min_size=5, max_size=5))
 def test_bounds_hold_and_no_neighbour_within_them_is_better(seed: int, signs: list[int]) -> None:
     x, y = _sample(300, 5, seed)

@@ -30,10 +30,11 @@ from reflink.evaluation.training import (
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, hidden
 from reflink.verdict import Evidence, Model, evidence
-from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN, rows
+from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN
 from reflink.verdict.model import CARDS
 from reflink.verdict.scorecard import FEATURES
 from tests.reflink.evaluation.worldfiles import Hashed, titles, write
+from tests.reflink.verdict.evidences import rows
 
 PAPERS = [f"PMC{n}" for n in range(12)]
 REFERENCE = Reference(

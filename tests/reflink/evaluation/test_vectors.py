@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.text import SEP
+from tests.profiles import examples
 
 _BATCH = 7
 
@@ -105,7 +106,7 @@ def test_after_a_process_was_killed_while_adding_all_vectors_are_right(tmp_path:
         assert _sizes(tmp_path) == (16 * len(cache), 2 * Digests.dim * len(cache))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=examples(30))
 @given(keys=st.integers(0, 40), vectors=st.integers(0, 40))
 def test_a_reader_changes_nothing_and_the_next_addition_repairs(tmp_path_factory: object, keys: int, vectors: int) -> None:
     folder = tmp_path_factory.mktemp("torn")  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.entities import Ids, Inferred, Reference
@@ -14,7 +14,7 @@ from reflink.evaluation.judges import HeldOut
 from reflink.evaluation.records import read_queries, read_works
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, Setting, World, hidden, is_removed, settings_of
-from reflink.policy import Policy
+from reflink.linking.policy import Policy
 from tests.reflink.evaluation.worldfiles import Hashed, small_world
 
 
@@ -32,7 +32,6 @@ def test_worlds_have_names_and_an_order(worlds: list[World], shares: bool, names
     assert all(setting.present == 3 for setting in settings_of(worlds, 3) if setting.name == "open")
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_what_80_percent_lack_20_percent_lack_too(group: str) -> None:
     assert not is_removed(group, 8) or is_removed(group, 2)

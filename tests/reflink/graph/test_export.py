@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.errors import BadRecord, ExportFailed
@@ -99,7 +99,6 @@ def exported(out: Path, rows: list[tuple[str, bytes | None]], formats: tuple[str
         return graph.finish({"said": "so"})
 
 
-@settings(max_examples=120, deadline=None)
 @given(records())
 def test_all_formats_hold_the_newest_of_every_key(rows: list[tuple[str, bytes | None]]):
     newest: dict[str, bytes] = {}

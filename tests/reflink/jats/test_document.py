@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -210,7 +208,3 @@ def test_a_damaged_paper_gives_a_paper_or_a_named_error(at: int, gone: int, new:
         assert Paper.from_json(found.to_json()) == found
     else:
         assert found.startswith("x: ")
-
-
-def test_bom_constant_is_not_part_of_the_text() -> None:
-    assert parse(codecs.BOM_UTF8 + titled("T")).title == "T"

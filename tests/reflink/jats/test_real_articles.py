@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.parsing import FIELDS, compare, values, yardstick
+from benchmarks.parsing.fields import FIELDS, compare, values, yardstick
 from reflink.entities import Paper, Reference
 from reflink.jats import parse
 from tests.data import jats_folder, shared_data
@@ -162,7 +162,7 @@ def test_editors(name: str, xml_id: str, names: tuple[str, ...], editors: tuple[
 
 
 def test_agreement_with_another_extractor_on_every_tenth_article() -> None:
-    """`benchmarks/parsing.py` has the whole table; raw_noid differs where the other extractor leaves labels of identifiers."""
+    """`benchmarks/parsing/fields.py` has the whole table; raw_noid differs where the other leaves labels of identifiers."""
     by_file = yardstick(shared_data() / "references_dev.jsonl.gz")
     some = {name: by_file[name] for name in sorted(by_file)[::10]}
     pairs, missing = [], 0

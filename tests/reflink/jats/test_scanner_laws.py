@@ -13,6 +13,7 @@ from lxml import etree
 
 from reflink.jats.scanner import characters, tags, vocabulary
 from reflink.jats.scanner.vocabulary import ATTRIBUTE, CODES, HASHES, SLOTS, VALUE, name_hash
+from tests.profiles import examples
 from tests.reflink.jats.articles import article
 from tests.reflink.jats.bibliographies import ARTICLES
 from tests.reflink.jats.scanned import assert_same
@@ -21,7 +22,7 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)", re.ASCII)
 _NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
-@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(600), suppress_health_check=list(HealthCheck))
 @given(ARTICLES)
 def test_any_bibliography(text: str) -> None:
     assert_same(text.encode(), "x", own_tree=True)

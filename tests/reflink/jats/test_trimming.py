@@ -10,6 +10,7 @@ from lxml import etree
 from reflink.jats import Limits, parse
 from reflink.jats.trimming import trimmed
 from tests.data import jats_folder
+from tests.profiles import examples
 from tests.reflink.jats.articles import article
 
 #: With a limit of its own on the depth, the parser makes a tree of everything.
@@ -38,7 +39,7 @@ def well_formed(data: bytes) -> bool:
 
 
 @given(st.lists(st.tuples(st.integers(0, len(GOOD)), PIECES, st.sampled_from((0, 0, 0, 1, 3, 8))), max_size=4))
-@settings(max_examples=1500)
+@settings(max_examples=examples(1500))
 def test_it_is_broken_if_and_only_if_the_whole_is(edits):
     data = GOOD
     for at, piece, removed in edits:

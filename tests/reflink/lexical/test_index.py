@@ -9,15 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reflink import flatfiles
 from reflink.entities import Work
 from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.lexical import LexicalIndex
 from reflink.lexical.index import KIND
 from reflink.lexical.segments import ARRAYS
 from reflink.lexical.storage import LAYOUT
+from reflink.storage import flatfiles
 from reflink.text import normalise, work_text
 from tests.data import shared_data
+from tests.profiles import examples
 from tests.reflink.lexical.plain import brute
 from tests.reflink.lexical.test_trigrams import defined
 
@@ -43,7 +44,7 @@ floors = st.one_of(st.none(), st.sampled_from([0.2, 0.4, 0.5, 1.0]))
 
 
 @pytest.mark.usefixtures("laid_out")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations, st.lists(short, max_size=4), st.integers(1, 15), floors)
 def test_whatever_happens_the_answer_is_that_of_brute_force(
     tmp_path_factory: pytest.TempPathFactory,
@@ -72,7 +73,7 @@ def test_whatever_happens_the_answer_is_that_of_brute_force(
 
 
 @pytest.mark.usefixtures("laid_out")
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.permutations(["pmid:3", "pmid:1", "doi:10.1", "pmid:2"]), st.integers(1, 4))
 def test_ties_go_to_the_smallest_id_whatever_the_order_of_arrival(order: list[str], k: int) -> None:
     index = LexicalIndex()
@@ -150,7 +151,7 @@ def test_a_folder_of_another_mode_or_damaged_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "sizes.npy", sizes + np.uint16(1))
     with pytest.raises(UnusableSnapshot, match=r"sizes\.npy: its content has changed"):
         LexicalIndex.open(tmp_path, verify=True)
-    with pytest.raises(SnapshotError, match="do not fit together"):
+    with pytest.raises(SnapshotError, match="inconsistent"):
         LexicalIndex.open(tmp_path)
     index.save(tmp_path)
     flatfiles.save(tmp_path, KIND, {"layout": LAYOUT}, flatfiles.load(tmp_path, KIND, ARRAYS)[1])

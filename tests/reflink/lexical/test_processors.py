@@ -23,6 +23,7 @@ print([name for name in ("zmm", "ymm", "xmm") if "%" + name in code])
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_the_hits_are_the_same_on(processor: str, tmp_path: Path) -> None:
     # Features that are not named are this processor's own.

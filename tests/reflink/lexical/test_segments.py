@@ -9,15 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reflink.errors import UnusableSnapshot
-from reflink.idtable import ABSENT
 from reflink.lexical import counting, plain, searching
-from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS
+from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, LiveRows
 from reflink.lexical.parts import Part
+from reflink.lexical.queries import Queries
 from reflink.lexical.segments import Segment
 from reflink.lexical.trigrams import trigram_sets, trigrams
+from reflink.storage.idtable import ABSENT
 
 pytestmark = pytest.mark.usefixtures("laid_out")
-quiet = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quiet = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 texts = st.lists(st.text(alphabet="abc ", max_size=12), min_size=1, max_size=25)
 
 
@@ -70,14 +71,14 @@ def test_the_kernels_find_what_plain_numpy_finds(
     segment = Segment.build(named(found), found)
     alive = np.array(data.draw(st.lists(st.booleans(), min_size=len(found), max_size=len(found))))
     codes, offsets = trigram_sets(queries)
-    asked = (segment.layout, segment.ranks, alive, codes, offsets, k, np.full(len(queries), floor))
-    want = plain.search(*asked)
+    live, none = LiveRows(segment.layout, segment.ranks, alive), np.empty(0, np.int64)
+    asked = Queries(codes, offsets, np.full(len(queries), floor), none, np.zeros(len(queries) + 1, np.int64))
+    want = plain.search(live, asked, k)
     if len(segment.layout.shares):
-        none = np.empty(0, np.int64)
-        *got, verified = searching.search(*asked, none, np.zeros(len(queries) + 1, np.int64), np.arange(1))
+        *got, verified = searching.search(live, asked, k, np.arange(1))
         assert (verified >= got[2]).all()
     else:
-        got = list(counting.search(*asked))
+        got = list(counting.search(live, asked, k))
     for query, size in enumerate(want[2]):
         assert got[2][query] == size
         assert got[0][query, :size].tolist() == want[0][query, :size].tolist()
@@ -120,7 +121,7 @@ def test_merging_equals_building_from_what_is_alive(first: list[str], second: li
 def test_arrays_that_would_lead_a_kernel_astray_are_refused(name: str, damage) -> None:  # type: ignore[no-untyped-def]
     arrays = Segment.build(["a", "b", "c"], ["soil", "water and soil", "soils"]).arrays()
     assert len(Segment.of_arrays(arrays, "here")) == 3
-    with pytest.raises(UnusableSnapshot, match="here: its arrays do not fit together"):
+    with pytest.raises(UnusableSnapshot, match="here: its arrays are inconsistent"):
         Segment.of_arrays(arrays | {name: damage(arrays[name]).astype(arrays[name].dtype)}, "here")
 
 
@@ -133,6 +134,7 @@ def test_any_codes_and_postings_are_borne() -> None:
         wrong = rng.integers(0, 2**16, len(arrays[name])).astype(np.uint16)
         part = Part.of(Segment.of_arrays(arrays | {name: wrong}, "here"))
         codes, offsets = trigram_sets(["soil 13", "soil 9 soil"])
-        _, scores, count = part.search(codes, offsets, 5, np.zeros(2), np.empty(0, np.int64), np.zeros(3, np.int64))
+        queries = Queries(codes, offsets, np.zeros(2), np.empty(0, np.int64), np.zeros(3, np.int64))
+        _, scores, count = part.search(queries, 5)
         assert (count <= 5).all()
         assert scores.shape == (2, 5)

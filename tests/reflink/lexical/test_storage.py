@@ -17,6 +17,7 @@ from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.lexical import LexicalIndex, growth
 from reflink.lexical.storage import CURRENT
 from tests.killing import kills
+from tests.profiles import examples
 from tests.reflink.lexical.plain import brute
 
 ids = st.sampled_from([f"doi:10.{n}" for n in range(12)])
@@ -32,7 +33,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("laid_out")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations, st.lists(st.text(alphabet="ab ", max_size=9), max_size=3), st.integers(0, 6))
 def test_it_is_what_it_was_at_the_last_flush(
     monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, list[tuple[str, str]]]], queries: list[str], at_once: int
@@ -60,6 +61,7 @@ def test_it_is_what_it_was_at_the_last_flush(
         index.settle()
 
 
+@pytest.mark.full
 def test_a_writer_that_is_killed_at_any_change_leaves_one_whole_index_or_the_other(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from reflink.lexical import LexicalIndex
 from reflink.lexical.titles import Hash, TitleMatch, fnv, s2orc
 from reflink.lexical.trigrams import ALPHABET, letters
 from reflink.text import work_text
+from tests.profiles import examples
 from tests.reflink.lexical.test_trigrams import defined
 
 ids = st.sampled_from([f"doi:10.{n}" for n in range(12)] + ["pmid:1", "é", "z\U0001f600"])
@@ -45,7 +46,7 @@ class Twin:
         return tuple(sorted(id_ for id_, known in self.works.items() if known == title != ""))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(steps, st.lists(titles, max_size=5), st.sampled_from([fnv, all_equal, of_length]))
 def test_whatever_happens_the_answer_is_that_of_a_dictionary(
     steps: list[tuple[str, list[tuple[str, str]]]], queries: list[str], hashed: Hash

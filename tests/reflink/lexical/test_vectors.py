@@ -1,7 +1,7 @@
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.lexical.layout import aligned
@@ -28,7 +28,6 @@ def many(bits, stride, rows, least, out):  # type: ignore[no-untyped-def]
     return some
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 15), st.sampled_from([0.02, 0.5, 0.97]), st.data())
 def test_the_counts_are_those_of_counting(seed: int, groups: int, share: float, data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.recognition import grobid, held_out, measure, untagged
+from benchmarks.parsing.recognition import grobid, held_out, measure, untagged
 from reflink.entities import Inferred
 from reflink.recognition import MAX_TEXT, recognise
 from tests.data import ROOT, shared_data
+from tests.profiles import examples
 
 ZUCCOLO = (
     "Zuccolo, A. et al. Transposable element distribution, abundance and role in genome size variation in the genus Oryza. "
@@ -40,7 +41,7 @@ def values_of(found: Inferred) -> list[str]:
 
 
 @given(st.one_of(st.text(max_size=300), PIECES))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @example("")
 @example(ZUCCOLO)
 @example(TURKISH)

@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
 
 from reflink.semantic.attention import Layout, by_products, by_runs, choose  # noqa: E402
+from tests.profiles import examples  # noqa: E402
 
 CPU = torch.device("cpu")
 HEADS, DIM = 3, 12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 99))
 def test_every_text_attends_to_itself_alone(lengths: list[int], seed: int) -> None:
     layout = Layout.of(np.array(lengths), CPU)

@@ -16,12 +16,13 @@ from reflink.catalog import Catalog
 from reflink.catalog.build import build
 from reflink.entities import Reference, Work
 from reflink.errors import ModelNotFound, SnapshotError
-from reflink.linker import Linker
-from reflink.policy import Policy
+from reflink.linking.linker import Linker
+from reflink.linking.policy import Policy
 from reflink.semantic import Encoder
 from reflink.semantic.encoder import BATCH_BOUND, GPU_TOKEN_BUDGET, TOKEN_BUDGET
 from reflink.semantic.model import DEFAULT_NAME, DEFAULT_SHA256, default_folder
 from reflink.text import SEP
+from tests.profiles import examples
 
 torch = pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
 
@@ -82,7 +83,7 @@ def precise(request: pytest.FixtureRequest) -> tuple[Encoder, Any]:
     return encoder, np.concatenate([encoder.encode([text]) for text in TEXTS])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(rows=st.lists(st.integers(0, len(TEXTS) - 2), min_size=1, max_size=14), budget=st.sampled_from([1, 64, 300, 4096]))
 def test_what_is_encoded_together_matters_below_the_stated_bound(
     precise: tuple[Encoder, Any], rows: list[int], budget: int
@@ -109,7 +110,7 @@ def reference() -> Any:
     return SentenceTransformer(str(default_folder()), device="cpu")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(texts=st.lists(any_text, min_size=1, max_size=6))
 def test_any_texts_in_any_order_agree_with_sentence_transformers(encoder: Encoder, reference: Any, texts: list[str]) -> None:
     sound = [text.encode("utf-8", "replace").decode() for text in texts]

@@ -9,13 +9,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from reflink import flatfiles
 from reflink.errors import BadVector, SnapshotError
 from reflink.hits import Hits
-from reflink.semantic import VectorIndex, device, rows, scanning
+from reflink.semantic import VectorIndex, rows, scanning
 from reflink.semantic import index as module
+from reflink.semantic.gpu import rows as device
 from reflink.semantic.index import ARRAYS, KIND
 from reflink.semantic.rows import View
+from reflink.storage import flatfiles
+from tests.profiles import examples
 
 DIM = 5
 Vectors = npt.NDArray[np.float32]
@@ -129,7 +131,7 @@ class Histories(RuleBasedStateMachine):
 
 @pytest.mark.usefixtures("small_blocks")
 def test_whatever_happens_the_answer_is_that_of_brute_force() -> None:
-    run_state_machine_as_test(Histories, settings=settings(max_examples=60, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Histories, settings=settings(max_examples=examples(60), stateful_step_count=25))
 
 
 def test_equal_vectors_tie_by_id_wherever_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,5 +261,5 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"vectors\.npy: its content has changed"):
         VectorIndex.open(tmp_path, verify=True)
     flatfiles.save(tmp_path, KIND, {"dim": 6}, arrays)
-    with pytest.raises(SnapshotError, match="do not fit together"):
+    with pytest.raises(SnapshotError, match="inconsistent"):
         VectorIndex.open(tmp_path)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from reflink.idtable import frozen, pack
 from reflink.semantic import kernels
 from reflink.semantic.tiles import HOST
+from reflink.storage.idtable import frozen, pack
 
 
 def test_every_finite_half_is_widened_exactly() -> None:
@@ -34,7 +34,6 @@ def test_dot_is_the_matrix_product(queries: int, dim: int) -> None:
 blocks = st.lists(st.lists(st.integers(-5, 5), min_size=1, max_size=40), min_size=1, max_size=4)
 
 
-@settings(deadline=None)
 @given(blocks, st.integers(1, 6), st.integers(1, 9), st.data())
 def test_scan_loses_no_row_that_may_be_among_the_best(
     values: list[list[int]], k: int, number: int, data: st.DataObject

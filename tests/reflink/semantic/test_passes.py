@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="the encoder is an extra: pip instal
 
 from reflink.semantic.passes import Passes  # noqa: E402
 from reflink.semantic.tokens import Integers, Tokens  # noqa: E402
+from tests.profiles import examples  # noqa: E402
 
 
 def tokenised(texts: Sequence[str]) -> Tokens:
@@ -41,7 +42,7 @@ class Small:
         return torch.from_numpy(np.stack([lengths * 100.0, np.array(sums, float)], 1)).float()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text("abz", max_size=12), max_size=30), st.integers(13, 60), st.booleans(), st.integers(1, 3))
 def test_what_does_not_fit_is_split_and_nothing_is_lost(texts: list[str], fits: int, padded: bool, threads: int) -> None:
     expected = Passes(tokenised, Small(10**9, padded), 10**9).encode(texts)  # type: ignore[arg-type]

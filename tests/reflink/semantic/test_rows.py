@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,10 +113,9 @@ def test_readers_see_whole_vectors_under_their_own_ids_and_the_state_of_one_mome
         return [version[row] for version in scores[name]]
 
     with running(change, search, search):
-        for _ in range(600):
-            threading.Event().wait(0.005)
-            if len(seen) == 30:
-                break
+        until = time.monotonic() + 60
+        while len(seen) < 30 and time.monotonic() < until:
+            time.sleep(0.005)
     assert len(seen) > 15, "the test saw too little"
 
 
@@ -209,6 +209,55 @@ def test_places_are_used_again_when_no_search_holds_them() -> None:
     for n in range(50):
         index.add(["a", "b"], versions(n, 2))
     assert index._rows.view.rows == grown
+
+
+def places_shown(view: rows.View) -> set[int]:
+    """The places of the added part whose rows are alive."""
+    return set(np.flatnonzero(view.alive()[len(view.ids) :]).tolist())
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_an_interruption_between_two_steps_frees_no_place_that_a_view_shows() -> None:
+    """Step 5 of the invariant: a change is interrupted at every line of the module in turn."""
+
+    def interrupt_at(line: int) -> Callable[[Any, str, Any], Any]:
+        lines = iter(range(line, -1, -1))
+
+        def trace(frame: Any, event: str, _: Any) -> Any:
+            if frame.f_code.co_filename != rows.__file__:
+                return None
+            if event == "line" and next(lines, -1) == 0:
+                raise KeyboardInterrupt
+            return trace
+
+        return trace
+
+    interrupted, before = 0, sys.gettrace()
+    for line in range(400):
+        index = VectorIndex(DIM)
+        index.add(["a", "b", "c"], versions(1, 3))
+        held = index._rows.view
+        contents = held.gather(np.arange(3))
+        try:
+            sys.settrace(interrupt_at(line))
+            index.add(["a", "new"], versions(2, 2))
+            index.remove(["a", "b"])
+        except KeyboardInterrupt:
+            interrupted += 1
+        finally:
+            sys.settrace(before)
+        index._rows._reclaim()
+        assert places_shown(held).union(places_shown(index._rows.view)).isdisjoint(index._rows._free), line
+        assert np.array_equal(held.gather(np.arange(3)), contents), line
+        if interrupted <= line:  # the change ended before that line
+            break
+        del held
+        if index._rows.lock.locked():  # interrupted at the end of its block
+            index._rows.lock.release()
+        index.add(["later"], versions(3, 1))
+        index._rows._reclaim()
+        assert places_shown(index._rows.view).isdisjoint(index._rows._free), line
+    assert 50 < interrupted < 400
 
 
 def test_a_change_leaves_the_masks_it_does_not_touch() -> None:

@@ -2,8 +2,8 @@ import numba
 import numpy as np
 import pytest
 
-from reflink.idtable import frozen
 from reflink.semantic.tiles import Shape, shape_of, tile
+from reflink.storage.idtable import frozen
 
 SHAPES = [Shape(16, 4, 6), Shape(8, 2, 4), Shape(4, 4, 3), Shape(8, 1, 2)]
 

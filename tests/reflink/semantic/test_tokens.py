@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.semantic import tokens as module
@@ -33,7 +33,6 @@ words = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(texts=st.lists(st.lists(words, max_size=12).map(" ".join), min_size=1, max_size=4), limit=st.sampled_from([3, 9, 256]))
 def test_words_are_tokenised_as_whole_texts_are(tokenizer: Any, texts: list[str], limit: int) -> None:
     tokeniser = Tokeniser(tokenizer, limit)

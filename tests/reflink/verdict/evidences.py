@@ -8,10 +8,18 @@ import numpy as np
 from hypothesis import strategies as st
 
 from reflink.verdict import Evidence, Model
+from reflink.verdict.evidence import COLUMN, Floats
 from reflink.verdict.model import CARDS, SUBJECTS, zeros
 from reflink.verdict.scorecard import FEATURES
 
 nan = st.just(math.nan)
+
+
+def rows(evidence: list[Evidence]) -> Floats:
+    """Return the evidence of several pairs as an array, float64 [n, len(COLUMN)]."""
+    return np.array(evidence, dtype=np.float64).reshape(len(evidence), len(COLUMN))
+
+
 shares = nan | st.floats(0, 1) | st.sampled_from([0.0, 0.25, 0.5, 0.6, 0.75, 0.8, 0.9, 0.97, 1.0])
 flags = nan | st.sampled_from([0.0, 1.0])
 grades = nan | st.sampled_from([0.0, 0.25, 0.5, 1.0])

@@ -17,8 +17,8 @@ from reflink.catalog import Catalog
 from reflink.entities import Link, Reference, Work
 from reflink.evaluation.judges import HeldOut
 from reflink.evaluation.records import lines, reference_of, without_identifiers, work_of
-from reflink.linker import Linker
-from reflink.policy import Policy
+from reflink.linking.linker import Linker
+from reflink.linking.policy import Policy
 
 _LISTED = Path(__file__).with_name("families.json")
 

@@ -1,6 +1,6 @@
 """The evidence of a pair in its plainest form: every set built, every comparison made, nothing left out or remembered.
 
-Written from the meaning of the evidence, not from its code: of reflink.verdict only lists of words and patterns are used.
+Written from the meaning of the evidence, not from its code: of reflink.verdict only lists of words and limits are used.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import unicodedata
 from functools import cache
 
 from reflink.entities import ID_KINDS, Ids, Reference, Work
-from reflink.verdict.description import _PARTICLES, _SUFFIXES
+from reflink.folding import _LETTERS
 from reflink.verdict.evidence import Evidence
-from reflink.verdict.fields import _VENUE_STOP
-from reflink.verdict.folding import _LETTERS
-from reflink.verdict.titles import _PART, marks
+from reflink.verdict.rules import PARTICLES, SUFFIXES, VENUE_STOP, YEAR_LIMIT
+from reflink.verdict.titles import marks
 
 ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10, "xi": 11, "xii": 12}
 SILENT = math.nan
+#: "Part B", "trial A", and Roman numerals of one letter that punctuation or a word shows to be numbers ("I: Theory").
+_PART = re.compile(
+    r"\b(?:[Pp]art|PART|[Tt]rial|[Pp]aper|[Ss]ection|[Vv]olume|[Bb]ook|[Ss]tudy)\s+([A-Z]|[IVXivx]+)\b|(?<![\w.])([IVX])\s*[:.)]"
+)
 
 
 def fold(text: str) -> str:
@@ -50,7 +53,7 @@ def grams(text: str) -> set[str]:
 
 def name_words(name: str) -> set[str]:
     words = re.sub("(?<=[aou])e", "", fold(name)).split()
-    return {w for w in words if len(w) > 1 and w not in _PARTICLES | _SUFFIXES} or set(words)
+    return {w for w in words if len(w) > 1 and w not in PARTICLES | SUFFIXES} or set(words)
 
 
 def slips(x: str, y: str) -> int:
@@ -90,9 +93,10 @@ def page_key(page: str | None) -> str:
     text = fold(page or "")
     if page and not any(char.isdigit() for char in page):
         text = text.replace(" ", "")
-    if not (found := re.search(r"([a-z]*)(\d+)", text)):
+    if not (found := re.search(r"[a-z]*\d+", text)):
         return str(ROMAN.get(text, text))
-    return found[1] + (found[2].lstrip("0") or "0")
+    letters = found[0].rstrip("0123456789")  # digits of other scripts count as letters
+    return letters + (found[0].removeprefix(letters).lstrip("0") or "0")
 
 
 def numbers(title: str) -> set[str]:
@@ -107,6 +111,10 @@ def year_numbers(found: set[str]) -> set[int]:
     return {int(number) for number in found if re.fullmatch(r"1[5-9]\d\d|20\d\d", number)}
 
 
+def said_year(year: int | None) -> int | None:
+    return year if year is not None and abs(year) < YEAR_LIMIT else None
+
+
 def shared(reference: Ids, work: Ids) -> bool | None:
     both = [(a, b) for kind in ID_KINDS if (a := getattr(reference, kind)) and (b := getattr(work, kind))]
     return any(a == b for a, b in both) if both else None
@@ -114,7 +122,7 @@ def shared(reference: Ids, work: Ids) -> bool | None:
 
 def venue_words(venue: str) -> list[str]:
     words = fold(venue.split("(")[0] or venue).split()[:12]
-    return [word for word in words if word not in _VENUE_STOP] or words
+    return [word for word in words if word not in VENUE_STOP] or words
 
 
 def abbreviates(a: str, b: str) -> bool:
@@ -140,7 +148,8 @@ def venues(a: str, b: str) -> float:
 
 
 def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
-    """As reflink.verdict.evidence."""
+    """As reflink.verdict.evidence, to twelve decimals."""
+    reference, work = (each.model_copy(update={"year": said_year(each.year)}) for each in (reference, work))
     title = (reference.title or reference.chapter_title or (None if reference.volume else reference.venue) or "")[:400]
     other = (work.title or (None if work.volume else work.venue) or "")[:400]
     x, y = fold(title).replace(" ", ""), fold(other).replace(" ", "")

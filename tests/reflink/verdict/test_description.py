@@ -1,17 +1,18 @@
-"""One side of a pair, prepared: keys of fields, what stands for a title, what a text gives."""
+"""What stands for the fields of a record: keys of volumes and pages, titles, what a text gives, limits."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.entities import Reference, Work
-from reflink.verdict import describe_reference, describe_work
-from reflink.verdict.description import AUTHOR_LIMIT, RAW_LIMIT, TITLE_LIMIT, is_weak, name_tokens, page_key, volume_key
-from reflink.verdict.grams import grams
+from reflink.verdict import evidence
+from reflink.verdict.evidence import TAGGED, WRITTEN
+from reflink.verdict.rules import AUTHOR_LIMIT, RAW_LIMIT, TITLE_LIMIT, WEAK
 from tests.reflink.verdict import plain
 
 texts = st.text() | st.text(alphabet="eS0123 ivx.-(é²", max_size=8)
@@ -22,29 +23,13 @@ def reference(**given: Any) -> Reference:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("van der Berg", {"berg"}),
-        ("Müller", {"muller"}),
-        ("Mueller", {"muller"}),
-        ("Smith JR", {"smith"}),
-        ("García-López", {"garcia", "lopez"}),
-        ("de la", {"de", "la"}),
-        ("J. Smith", {"smith"}),
-        ("", set()),
-        ("王", {"王"}),
-    ],
-)
-def test_the_words_of_a_name_that_identify_it(name: str, words: set[str]) -> None:
-    assert name_tokens(name) == words == plain.name_words(name)
-
-
-@pytest.mark.parametrize(
     ("text", "key"),
     [("Vol. 12(3)", "12"), ("XII", "12"), ("012", "12"), ("Suppl", "suppl"), ("0", "0"), ("", None), (None, None)],
 )
 def test_a_volume_is_known_by_its_number(text: str | None, key: str | None) -> None:
-    assert volume_key(text) == key
+    assert (plain.volume_key(text) or None) == key
+    found = evidence(reference(volume=text), Work(id="x", volume=key)).volume
+    assert found == 1.0 if key else np.isnan(found)
 
 
 @pytest.mark.parametrize(
@@ -55,19 +40,24 @@ def test_a_volume_is_known_by_its_number(text: str | None, key: str | None) -> N
     ],
 )  # fmt: skip
 def test_a_page_is_known_by_its_first_number_and_letters(text: str | None, key: str | None) -> None:
-    assert page_key(text) == key
+    assert (plain.page_key(text) or None) == key
+    found = evidence(reference(first_page=text), Work(id="x", fpage=key)).page
+    assert found in (WEAK, 1.0) if key else np.isnan(found)
 
 
-@given(texts)
-def test_keys_are_those_of_the_plain_reading_and_keys_of_themselves(text: str) -> None:
-    assert volume_key(text) == (plain.volume_key(text) or None)
-    assert page_key(text) == (plain.page_key(text) or None)
-    for key, of in ((volume_key(text), volume_key), (page_key(text), page_key)):
-        assert key is None or (key and of(key) == key)
+@given(texts, texts, texts, texts)
+def test_volumes_and_pages_agree_as_by_the_plain_definition(volume: str, page: str, other: str, first: str) -> None:
+    for a, b in ((other, first), (volume, page)):
+        pair = reference(volume=volume, first_page=page), Work(id="x", volume=a, fpage=b)
+        np.testing.assert_array_equal(evidence(*pair), plain.evidence(*pair))
 
 
 def test_pages_that_say_little() -> None:
-    assert [page for page in ("1", "9", "12", "e1", "cd1234", "cd12", "s12") if is_weak(page)] == ["1", "9", "cd1234"]
+    weak = {page: evidence(reference(first_page=page), Work(id="x", fpage=page)).page == WEAK for page in PAGES}
+    assert [page for page, is_weak in weak.items() if is_weak] == ["1", "9", "cd1234"]
+
+
+PAGES = ("1", "9", "12", "e1", "cd1234", "cd12", "s12")
 
 
 @pytest.mark.parametrize(
@@ -81,65 +71,49 @@ def test_pages_that_say_little() -> None:
     ],
 )
 def test_what_stands_for_the_title_of_a_reference(given_: dict[str, Any], title: str) -> None:
-    assert describe_reference(reference(**given_)).title == title
+    equal = [letter for letter in "abc" if evidence(reference(**given_), Work(id="x", title=letter)).equal == 1.0]
+    assert equal == list(title)
 
 
 def test_the_name_of_a_book_stands_for_a_works_title_and_that_of_a_journal_does_not() -> None:
-    assert describe_work(Work(id="a", venue="The Wheat Book")).title == "thewheatbook"
-    assert describe_work(Work(id="a", venue="Crop Science", volume="1")).title == ""
-    assert describe_work(Work(id="a", title="Wheat", venue="Crop Science")).title == "wheat"
+    def letters(**given: Any) -> float:
+        return evidence(reference(), Work(id="a", **given)).length
 
-
-def test_numbers_of_a_title_are_without_its_years_and_years_without_its_numbers() -> None:
-    side = describe_work(Work(id="a", title="Cancer statistics 2019: part II of 12"))
-    assert (side.title_numbers, side.title_years) == ({"2", "12"}, {2019})
-
-
-def test_years_are_the_tagged_one_or_those_in_the_text() -> None:
-    text = "Smith 1999. Wheat 3000. J 2001;12:19991"
-    assert describe_reference(reference(year=0, raw_text=text)).years == {0}
-    assert describe_reference(reference(raw_text=text)).years == {1999, 2001}
-    assert describe_reference(reference()).years == set()
-
-
-def test_a_text_in_words_numbers_and_ordinals() -> None:
-    side = describe_reference(reference(raw_text="Müller, Jaeger. Wheat, 2nd ed. Part B, 12(XII).", ids={"doi": "10.1/x"}))
-    assert {"muller", "jaeger", "jager", "wheat"} <= side.raw_words
-    assert side.raw_numbers == {"2", "b", "12"}
-    assert side.raw_ordinals == {"2"}
-    assert side.raw_compact == "mullerjaegerwheat2ndedpartb12xii"
-    assert side.raw_grams.tolist() == grams(side.raw_compact).tolist()
+    assert letters(venue="The Wheat Book") == len("thewheatbook")
+    assert letters(venue="Crop Science", volume="1") == 0
+    assert letters(title="Wheat", venue="Crop Science") == len("wheat")
 
 
 def test_identifiers_in_a_text_are_left_out_where_that_is_known() -> None:
-    assert describe_reference(reference(raw_text="Wheat. 10.1/x", raw_noid="Wheat.")).raw == "wheat"
-
-
-def test_a_group_is_one_only_where_no_person_is_named() -> None:
-    assert describe_reference(reference(collab="The Group")).group
-    assert describe_reference(reference(collectives=["The Group"])).group
-    assert not describe_reference(reference(collab="The Group", last_names=["Li"])).group
-    assert not describe_reference(reference()).group
+    work = Work(id="x", volume="10", fpage="1")
+    assert evidence(reference(raw_text="Wheat. 10.1/x", raw_noid="Wheat."), work).volume < 1.0
+    assert evidence(reference(raw_text="Wheat. 10.1/x"), work).volume == 1.0
 
 
 @pytest.mark.parametrize(
-    ("given_", "tagged"),
+    ("given_", "group"),
     [
-        ({"title": "A"}, False), ({"year": 1999}, False), ({"raw_text": "A"}, False), ({"last_names": ["Li"]}, True),
-        ({"venue": "A"}, True), ({"volume": "1"}, True), ({"first_page": "1"}, True),
+        ({"collab": "The Group"}, 1.0), ({"collectives": ["The Group"]}, 1.0),
+        ({"collab": "The Group", "last_names": ["Li"]}, 0.0), ({}, 0.0),
     ],
 )  # fmt: skip
-def test_fields_besides_the_title_make_a_reference_tagged(given_: dict[str, Any], tagged: bool) -> None:
-    assert describe_reference(reference(**given_)).tagged is tagged
+def test_a_group_is_one_only_where_no_person_is_named(given_: dict[str, Any], group: float) -> None:
+    assert evidence(reference(**given_), Work(id="x")).group == group
+
+
+@pytest.mark.parametrize(
+    ("given_", "card"),
+    [
+        ({"year": 1999}, WRITTEN), ({"raw_text": "A"}, WRITTEN), ({"last_names": ["Li"]}, TAGGED),
+        ({"venue": "A", "volume": "1"}, TAGGED), ({"volume": "1"}, TAGGED), ({"first_page": "1"}, TAGGED),
+    ],
+)  # fmt: skip
+def test_fields_besides_the_title_make_a_reference_tagged(given_: dict[str, Any], card: int) -> None:
+    assert evidence(reference(**given_), Work(id="x")).card == card
 
 
 def test_broken_records_are_cut() -> None:
-    side = describe_reference(reference(title="a" * 1000, raw_text="b " * 4000, last_names=["Li"] * 900))
-    assert (len(side.title), len(side.raw_compact), len(side.names)) == (TITLE_LIMIT, RAW_LIMIT // 2, AUTHOR_LIMIT)
-
-
-def test_each_part_is_computed_when_it_is_first_asked_for() -> None:
-    side = describe_reference(reference(title="Wheat", raw_text="Wheat 1999"))
-    assert "raw_words" not in side.__dict__
-    assert side.raw_words is side.raw_words
-    assert "raw_words" in side.__dict__
+    long = reference(title="a" * 1000, raw_text="b " * 4000 + "wheat", last_names=["Li"] * 900)
+    found = evidence(long, Work(id="x", title="a" * TITLE_LIMIT, authors=("Li",) * 900))
+    assert (found.equal, found.length, found.agreeing) == (1.0, TITLE_LIMIT, AUTHOR_LIMIT)
+    assert evidence(reference(raw_text="b " * (RAW_LIMIT // 2) + "wheat"), Work(id="x", title="wheat")).contained == 0.0

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from reflink.evaluation.judges import HeldOut
-from reflink.policy import Policy
+from reflink.linking.policy import Policy
 from tests.data import shared_data
 from tests.reflink.verdict.families import Case, Records, cases, link
 from tests.reflink.verdict.made_up import INVENTED, Invented

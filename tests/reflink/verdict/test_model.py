@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from reflink.errors import BadRecord
 from reflink.verdict import Evidence, Model
-from reflink.verdict.evidence import COLUMN, rows
+from reflink.verdict.evidence import COLUMN
 from reflink.verdict.model import CARDS, SUBJECTS, prior, zeros
 from reflink.verdict.scorecard import FEATURES, features
-from tests.reflink.verdict.evidences import evidences, model_of, models
+from tests.profiles import examples
+from tests.reflink.verdict.evidences import evidences, model_of, models, rows
 
 NOTHING = Model(*zeros(), 5.3, -3.0)
 
@@ -97,7 +98,7 @@ STEPS = {
 }
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(models, evidences.filter(lambda e: not e.bare), st.sampled_from(sorted(STEPS)), st.floats(0, 80))
 def test_more_agreement_never_lowers_the_probability(model: Model, found: Evidence, column: str, more: float) -> None:
     """Whatever the points, for they keep their signs."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reflink.verdict import Evidence
 from reflink.verdict.model import SUBJECTS, Model
 from reflink.verdict.reasons import IDENTIFIER_ELSEWHERE, VOCABULARY, reasons
+from tests.profiles import examples
 from tests.reflink.verdict.evidences import evidences, models
 
 weights = st.dictionaries(st.sampled_from([*SUBJECTS, "identifier"]), st.floats(-9, 9))
@@ -27,7 +28,7 @@ def test_the_vocabulary_has_each_phrase_once() -> None:
     assert IDENTIFIER_ELSEWHERE in VOCABULARY
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(models, evidences)
 def test_reasons_are_few_distinct_and_of_the_vocabulary(model: Model, found: Evidence) -> None:
     phrases = reasons(np.array(found), model.contributions(np.array(found)))

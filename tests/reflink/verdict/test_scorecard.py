@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.verdict import Evidence
-from reflink.verdict.evidence import COLUMN, rows
+from reflink.verdict.evidence import COLUMN
 from reflink.verdict.scorecard import BOUNDS, COLUMNS, FEATURES, SILENT, Feature, features
-from tests.reflink.verdict.evidences import evidences
+from tests.reflink.verdict.evidences import evidences, rows
 
 
 def holds(feature: Feature, found: Evidence) -> bool:

@@ -1,0 +1,186 @@
+"""Collect the candidates of references from all stages and compute the verdicts of a batch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from reflink.entities import Candidate, Link, Method, Reference, Unresolved, Work
+from reflink.verdict import Evidence, Judge
+from reflink.verdict.batch import compare_all
+from reflink.verdict.evidence import Floats
+from reflink.verdict.reasons import IDENTIFIER_ELSEWHERE, reasons
+
+if TYPE_CHECKING:
+    from reflink.catalog import Catalog
+
+#: The score of a candidate that an identifier or locator proposed.
+_CERTAIN: Final = 1.0
+_DECIMALS: Final = 6
+
+
+def rounded(value: float) -> float:
+    """Round a score or probability to the published precision."""
+    return round(float(value), _DECIMALS)
+
+
+class Judged(NamedTuple):
+    """A candidate with a verdict. ``cited``: canonical id; ``row``: its evidence, float64 [columns]."""
+
+    cited: str
+    method: Method
+    score: float
+    probability: float
+    row: Floats
+    status: str | None
+
+
+class _Waiting(NamedTuple):
+    """A candidate without a verdict."""
+
+    cited: str
+    method: Method
+    score: float
+    work: Work
+    by_identifier: bool
+
+
+class Case:
+    """The candidates of one reference.
+
+    1. Each work is compared once. Of the works that share a canonical id, the one with the highest probability counts.
+    2. A candidate keeps the method and score of its first proposal.
+    3. The citing paper is not a candidate, unless the reference has its identifier.
+    4. A forbidden work, or a work with the same canonical id, is never a candidate.
+    5. A proposed candidate has no effect until ``judge_all`` is called with the case.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        bearers: Iterable[str],
+        places: Iterable[str],
+        catalog: Catalog,
+        forbidden: Iterable[str] = (),
+    ) -> None:
+        """``bearers``: works with an identifier of the reference; ``places``: works with its locator."""
+        self.reference = reference
+        self._catalog = catalog
+        self._forbidden = frozenset(map(catalog.canonical, forbidden))
+        self._own = catalog.canonical(reference.citing)
+        self.bearers, self.places = bearers, places = tuple(bearers), tuple(places)
+        self._bearers = frozenset(map(catalog.canonical, bearers))
+        self._proposed: dict[str, tuple[Method, float]] = {}
+        self._judged: dict[str, Judged] = {}
+        self._seen: set[str] = set()
+        self.waiting: list[_Waiting] = []
+        self.propose(((cited, _CERTAIN) for cited in bearers), "identifier")
+        self.propose(((cited, _CERTAIN) for cited in places), "place")
+
+    def propose(self, candidates: Iterable[tuple[str, float]], method: Method) -> None:
+        """Add candidates as (work id, score), best first."""
+        for cited, score in candidates:
+            one = self._catalog.canonical(cited)
+            if one in self._forbidden or (one == self._own and one not in self._bearers):
+                continue
+            first = self._proposed.setdefault(one, (method, score))
+            if cited in self._seen or (work := self._catalog.get(cited)) is None:
+                continue
+            self._seen.add(cited)
+            self.waiting.append(_Waiting(one, *first, work, one in self._bearers))
+
+    def settle(self, probabilities: Iterable[float], rows: Iterable[Floats]) -> None:
+        """Record the verdict on each candidate of ``waiting``, in order."""
+        for candidate, probability, row in zip(self.waiting, probabilities, rows, strict=True):
+            before = self._judged.get(candidate.cited)
+            if before is None or probability > before.probability:
+                self._judged[candidate.cited] = Judged(
+                    candidate.cited, candidate.method, candidate.score, probability, row, candidate.work.status
+                )
+        self.waiting = []
+
+    def ranked(self) -> list[Judged]:
+        """Return the candidates by descending probability, equal ones by smallest id."""
+        return sorted(self._judged.values(), key=lambda candidate: (-candidate.probability, candidate.cited))
+
+    @property
+    def best(self) -> float:
+        """The highest probability; 0 without candidates."""
+        return max((judged.probability for judged in self._judged.values()), default=0.0)
+
+    def link(self, least: float, judge: Judge) -> Link | None:
+        """Return the link to the best candidate if its probability is at least ``least``, else None."""
+        if self.best < least or not self._judged:
+            return None
+        ranked = self.ranked()
+        best = ranked[0]
+        return Link.made(
+            {
+                "reference": self.reference.id,
+                "citing": self.reference.citing,
+                "cited": best.cited,
+                "method": best.method,
+                "score": best.score,
+                "probability": rounded(best.probability),
+                "reasons": self._reasons(best, judge, linked=True),
+                "evidence": Evidence(*best.row.tolist()).present(),
+                "runner_up": _candidate(ranked[1]) if len(ranked) > 1 else None,
+                "status": best.status,
+            }
+        )
+
+    def no_link(self, silent: Unresolved, judge: Judge) -> Link:
+        """Return an outcome without a link: reason ``silent`` without candidates, else that the best one is another work."""
+        reference, ranked = self.reference, self.ranked()
+        if not ranked:
+            return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=silent)
+        best = ranked[0]
+        return Link.made(
+            {
+                "reference": reference.id,
+                "citing": reference.citing,
+                "cited": None,
+                "probability": rounded(best.probability),
+                "unresolved": "not-in-catalog",
+                "reasons": self._reasons(best, judge, linked=False),
+                "evidence": Evidence(*best.row.tolist()).present(),
+                "runner_up": _candidate(best),
+            }
+        )
+
+    def _reasons(self, best: Judged, judge: Judge, *, linked: bool) -> tuple[str, ...]:
+        """Return the best candidate's reasons, preceded by IDENTIFIER_ELSEWHERE if an identifier names a work not linked."""
+        found = reasons(best.row, judge.contributions(best.row))
+        elsewhere = self._bearers and not (linked and best.cited in self._bearers)
+        return (IDENTIFIER_ELSEWHERE, *found) if elsewhere else found
+
+
+def judge_all(cases: Sequence[Case], judge: Judge, absent: float) -> None:
+    """Compute the verdicts on all waiting candidates in one pass. ``absent``: share of references without a target."""
+    undecided = [case for case in cases if case.waiting]
+    works: dict[str, int] = {}
+    listed: list[Work] = []
+    pairs: list[tuple[int, int]] = []
+    by_identifier: list[bool] = []
+    for row, case in enumerate(undecided):
+        for candidate in case.waiting:
+            at = works.setdefault(candidate.work.id, len(listed))
+            if at == len(listed):
+                listed.append(candidate.work)
+            pairs.append((row, at))
+            by_identifier.append(candidate.by_identifier)
+    if not pairs:
+        return
+    rows = compare_all([case.reference for case in undecided], listed, np.array(pairs), np.array(by_identifier))
+    probabilities = judge.probabilities(rows, absent).tolist()
+    start = 0
+    for case in undecided:
+        end = start + len(case.waiting)
+        case.settle(probabilities[start:end], rows[start:end])
+        start = end
+
+
+def _candidate(judged: Judged) -> Candidate:
+    return Candidate.made({"cited": judged.cited, "score": judged.score, "probability": rounded(judged.probability)})

@@ -1,0 +1,77 @@
+"""Thresholds for deciding links, and the entities that the semantic step passes to the lexical one (reflink.linking.linker)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Final, Literal
+
+from reflink import shipped
+from reflink.entities import Candidate, Entity, Reference
+from reflink.text import Mode
+
+Profile = Literal["paper", "production"]
+
+#: Fields of Policy without effect in a profile.
+_IDLE: Final[dict[Profile, frozenset[str]]] = {
+    "paper": frozenset({"sure", "refuse", "accept", "lexical_floor", "absent"}),
+    "production": frozenset({"threshold"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Thresholds for deciding links.
+
+    ``threshold``: minimum cosine at which profile ``paper`` links the semantic top-1 (method: 0.7959 for SBERT and mode TVL).
+    ``candidates``: maximum number of candidates of each stage.
+
+    In profile ``production``:
+
+    - ``sure``: minimum probability at which the semantic stage links at once
+    - ``refuse``: probability below which the semantic stage decides at once that the work is not in the catalog, for references
+      with a title, volume, first page, and an author or year
+    - ``accept``: minimum probability at which the lexical stage links
+    - ``lexical_floor``: minimum s of its candidates (docs/lexical.md states the cost)
+    - ``absent``: share of references whose work is not in the catalog; a higher share makes every link less probable
+    """
+
+    profile: Profile = "production"
+    threshold: float = 0.7959
+    semantic_mode: Mode = "TVL"
+    lexical_mode: Mode = "Raw"
+    sure: float = 0.97
+    refuse: float = 0.001
+    accept: float = 0.5
+    candidates: int = 5
+    lexical_floor: float | None = None
+    absent: float = 0.5
+
+    def fingerprint(self) -> str:
+        """Return 8 hexadecimal digits that identify the decisions: with one catalog and encoder, same digits mean same links.
+
+        In profile ``production`` they cover the shipped verdict too. Fields without effect in the profile are left out.
+        """
+        settings = {name: value for name, value in asdict(self).items() if name not in _IDLE[self.profile]}
+        # 1 and 1.0 are the same threshold.
+        settings = {name: float(value) if isinstance(value, int) else value for name, value in settings.items()}
+        if self.profile == "production":
+            settings["verdict"] = shipped.SHA256["verdict/model.json"]
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
+
+
+class Found(Entity):
+    """The candidates that the semantic step found for an open reference. Ids are of single works, not yet canonical."""
+
+    by_identifier: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    semantic: tuple[Candidate, ...] = ()
+
+
+class Open(Entity):
+    """A reference that the semantic step leaves to the lexical step. ``forbidden``: ids of works that are not candidates."""
+
+    reference: Reference
+    found: Found = Found()
+    forbidden: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Vectors on a torch device: ``rows``, their copy there, and ``scan``, the exact search over them."""

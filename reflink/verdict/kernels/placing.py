@@ -1,0 +1,177 @@
+"""Comparison of the years, volumes and pages of a pair.
+
+A volume or page that the reference does not tag is searched in its text, and agrees by ``UNSEEN`` if it is not there. A single
+digit occurs in any text, so it counts only where the volume precedes the page, with at most an issue between ("33 (4): 9").
+Tagged volumes agree by ``CUT`` if one is the other without digits at its beginning or end. Tagged pages agree if they are equal
+but for a letter that one of them lacks ("S12", "12"), and only by ``WEAK`` if many works have that page.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numba
+import numpy as np
+
+from reflink.verdict.kernels.keys import is_weak, same, starts_with
+from reflink.verdict.kernels.numerals import Kinds
+from reflink.verdict.kernels.vocabulary import Hashes, Ints, has, hashed
+from reflink.verdict.rules import CUT, UNSEEN, WEAK
+
+_SILENT: Final = math.nan
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def within(part: Hashes, start: int, end: int, whole: Hashes, whole_start: int, whole_end: int) -> bool:
+    """Return whether every number of ``part[start:end]`` is in ``whole[whole_start:whole_end]``. Meant for a few numbers."""
+    for at in range(start, end):
+        found = False
+        for other in range(whole_start, whole_end):
+            if part[at] == whole[other]:
+                found = True
+                break
+        if not found:
+            return False
+    return True
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _overlap(years: Ints, a: int, a_end: int, b: int, b_end: int) -> bool:
+    """Return whether two lists of years have a year in common."""
+    for at in range(a, a_end):
+        for other in range(b, b_end):
+            if years[at] == years[other]:
+                return True
+    return False
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _has_year(years: Ints, tagged: float, record: Any, year: float) -> bool:
+    """Return whether ``year`` is the record's tagged year or, if it has no tagged year, a year in its text."""
+    if not math.isnan(tagged):
+        return bool(tagged == year)
+    for at in range(record.years_end, record.raw_years_end):  # noqa: SIM110
+        if years[at] == year:
+            return True
+    return False
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def distance(years: Ints, tagged: float, reference: Any, published: float) -> float:
+    """Return the years between the work's year, ``published``, and the nearest year of the reference; NaN if it has none."""
+    if not math.isnan(tagged):
+        return abs(tagged - published)
+    least = _SILENT
+    for at in range(reference.years_end, reference.raw_years_end):
+        difference = abs(years[at] - published)
+        if math.isnan(least) or difference < least:
+            least = difference
+    return least
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def title_years(years: Ints, tagged: float, reference: Any, published: float, work: Any) -> float:
+    """Return 1 if the years in two titles name the same instalment of a series, 0 if not, NaN if they do not decide it.
+
+    If only one title has years, the years of publication decide: a citation of "Cancer statistics" of 2017 does not mean
+    "Cancer statistics, 2016", but "SPIRIT 2013" of 2013 may be cited without its number.
+    """
+    a, a_end, b, b_end = reference.years, reference.years_end, work.years, work.years_end
+    if a == a_end and b == b_end:
+        return _SILENT
+    if a < a_end and b < b_end:
+        if within(years, a, a_end, years, b, b_end) and within(years, b, b_end, years, a, a_end):
+            return 1.0
+        return _SILENT if _overlap(years, a, a_end, b, b_end) else 0.0
+    if a < a_end:  # only the reference's title contains years
+        if math.isnan(published):
+            return _SILENT
+        other_named = False
+        for at in range(a, a_end):
+            other_named |= years[at] == published
+        if other_named:
+            return 1.0
+        said = not math.isnan(tagged) or reference.raw_years_end > reference.years_end
+        return 0.0 if said and not _has_year(years, tagged, reference, published) else _SILENT
+    # Only the work's title contains years. The reference has one tagged year, or any number of years from its text.
+    some, all_named, any_named, distinct, one = False, True, False, 0, np.int64(0)
+    if not math.isnan(tagged):
+        some, distinct, all_named = True, 1, False
+        for at in range(b, b_end):
+            all_named |= years[at] == tagged
+        any_named = all_named
+    else:
+        for at in range(reference.years_end, reference.raw_years_end):
+            year, named = years[at], False
+            for other in range(b, b_end):
+                named |= years[other] == year
+            any_named |= named
+            all_named &= named
+            if not some or year != one:
+                distinct += 1
+            some, one = True, year
+    if some and distinct == 1 and all_named:
+        return 1.0
+    if some and not math.isnan(published) and not _has_year(years, tagged, reference, published) and not any_named:
+        return 0.0
+    return _SILENT
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _side_by_side(words: Hashes, reference: Any, volume: np.uint64, page: np.uint64) -> bool:
+    """Return whether the citation has the volume and, at most one word later, the page."""
+    end = reference.words_end
+    for at in range(reference.words, end):
+        if words[at, 0] == volume and (
+            (at + 1 < end and words[at + 1, 0] == page) or (at + 2 < end and words[at + 2, 0] == page)
+        ):
+            return True
+    return False
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def place(
+    letters: Any, hashes: Hashes, reference: Any, work: Any, kinds: Kinds, words: Hashes, shift: int
+) -> tuple[float, float]:
+    """Return the agreement of volume and of page. ``words``, ``shift``: the hash table of the citation's words."""
+    v, v_end, p, p_end = work.volume, work.volume_end, work.page, work.page_end
+    said = reference.words_end > reference.words
+    volume, page, beside = _SILENT, _SILENT, False
+    if said and (
+        (v_end > v and reference.volume == reference.volume_end) or (p_end > p and reference.page == reference.page_end)
+    ):
+        volume_hash, page_hash = hashed(letters, v, v_end), hashed(letters, p, p_end)
+        if v_end > v and p_end > p:
+            beside = has(words, shift, volume_hash) and _side_by_side(hashes, reference, volume_hash, page_hash)
+        if v_end > v:
+            volume = 1.0 if beside or (v_end - v > 1 and has(words, shift, volume_hash)) else UNSEEN
+        if p_end > p:
+            page = 1.0 if beside or (p_end - p > 1 and has(words, shift, page_hash)) else UNSEEN
+    a, a_end = reference.volume, reference.volume_end
+    if v_end > v and a_end > a:
+        if same(letters, a, a_end, v, v_end):
+            volume = 1.0
+        else:
+            if a_end - a < v_end - v:
+                a, a_end, v, v_end = v, v_end, a, a_end
+            ends = a_end - a >= v_end - v and same(letters, a_end - (v_end - v), a_end, v, v_end)
+            volume = CUT if ends or starts_with(letters, a, a_end, v, v_end) else 0.0
+    a, a_end = reference.page, reference.page_end
+    if p_end > p and a_end > a:
+        page = _pages(letters, a, a_end, p, p_end, kinds)
+    return volume, page
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _pages(letters: Any, a: int, a_end: int, b: int, b_end: int, kinds: Kinds) -> float:
+    if same(letters, a, a_end, b, b_end):
+        return WEAK if is_weak(letters, b, b_end, kinds) else 1.0
+    x, y = a, b
+    while x < a_end and 97 <= letters[x] <= 122:
+        x += 1
+    while y < b_end and 97 <= letters[y] <= 122:
+        y += 1
+    if x == a_end or not same(letters, x, a_end, y, b_end) or (x > a and y > b):
+        return 0.0
+    return WEAK if is_weak(letters, x, a_end, kinds) else 1.0

@@ -1,0 +1,246 @@
+"""A case answers as if every candidate had been judged alone, whoever proposed it and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reflink.catalog import Catalog
+from reflink.entities import Ids, Method, Reference, Work
+from reflink.linking.judging import Case, Judged, judge_all, rounded
+from reflink.verdict import Evidence, evidence
+from reflink.verdict.evidence import Floats
+from reflink.verdict.reasons import IDENTIFIER_ELSEWHERE, VOCABULARY
+from tests.profiles import examples
+from tests.reflink.verdict.evidences import sensible
+
+JUDGE = sensible()
+TITLES = ("Photosynthesis under water stress in plants", "Photosynthesis under water stress", "Wheat yields and heat")
+REFERENCE = Reference(
+    id="doi:10.1/0#1", citing="doi:10.1/0", position=1, title=TITLES[0], last_names=("Flexas",), year=2007,
+    ids=Ids(doi="10.1/3"),
+)  # fmt: skip
+ELSEWHERE = REFERENCE.model_copy(update={"id": "doi:10.1/9#1", "citing": "doi:10.1/9", "title": TITLES[2], "ids": Ids()})
+
+Told = tuple[str, int | None, bool, int | None]
+works = st.lists(
+    st.tuples(st.sampled_from(TITLES), st.none() | st.integers(2006, 2008), st.booleans(), st.none() | st.integers(0, 2)),
+    min_size=1,
+    max_size=6,
+)
+numbers = st.lists(st.integers(0, 6), max_size=2)
+proposals = st.lists(st.tuples(st.integers(0, 7), st.floats(0, 1), st.sampled_from(["semantic", "lexical"])), max_size=8)
+
+
+class Counting:
+    """A judge that counts the pairs it is asked about, pass by pass."""
+
+    def __init__(self) -> None:
+        self.passes: list[int] = []
+
+    def probabilities(self, rows: Floats, absent: float = 0.5) -> Floats:
+        self.passes.append(len(rows))
+        return JUDGE.probabilities(rows, absent)
+
+    def contributions(self, row: Floats) -> dict[str, float]:
+        return JUDGE.contributions(row)
+
+
+def catalog_of(told: list[Told]) -> Catalog:
+    catalog = Catalog.empty(lexical_mode=None)
+    catalog.add(
+        [
+            Work(
+                id=f"doi:10.1/{number}", ids=Ids(doi=f"10.1/{number}", pmid=None if pmid is None else str(pmid)), title=title,
+                authors=("Flexas",) if same else ("Nobody",), year=year, status="retracted" if same else None,
+            )
+            for number, (title, year, same, pmid) in enumerate(told)
+        ]
+    )  # fmt: skip
+    return catalog
+
+
+def plain(
+    reference: Reference, catalog: Catalog, bearers: list[str], proposed: list[tuple[str, float, Method]]
+) -> list[tuple[str, Method, float, float]]:
+    """(canonical id, method, score, probability) of each candidate, best first."""
+    own = catalog.canonical(reference.citing)
+    bearing = {catalog.canonical(each) for each in bearers}
+    first: dict[str, tuple[Method, float]] = {}
+    best: dict[str, float] = {}
+    for cited, score, method in proposed:
+        one, work = catalog.canonical(cited), catalog.get(cited)
+        if one == own and one not in bearing:
+            continue
+        first.setdefault(one, (method, score))
+        if work is not None:
+            found = evidence(reference, work, by_identifier=one in bearing)
+            best[one] = max(best.get(one, 0.0), JUDGE.probability(found))
+    return sorted(((one, *first[one], best[one]) for one in best), key=lambda each: (-each[3], each[0]))
+
+
+def shown(judged: Judged) -> tuple[str, str, float, float]:
+    return judged.cited, judged.method, judged.score, pytest.approx(judged.probability, abs=1e-9)
+
+
+def ids_of(chosen: list[int]) -> list[str]:
+    return [f"doi:10.1/{number}" for number in chosen]
+
+
+@settings(max_examples=examples(300))
+@given(works, numbers, numbers, proposals, st.floats(0, 1), st.booleans())
+def test_a_case_ranks_and_links_as_if_each_candidate_were_judged_alone(
+    told: list[Told],
+    bearers: list[int],
+    places: list[int],
+    proposed: list[tuple[int, float, Method]],
+    least: float,
+    often: bool,
+) -> None:
+    catalog, judge = catalog_of(told), Counting()
+    bearing, placed = ids_of(bearers), ids_of(places)
+    candidates: list[tuple[str, float, Method]] = [(f"doi:10.1/{number}", score, method) for number, score, method in proposed]
+    case = Case(REFERENCE, bearing, placed, catalog)
+    for cited, score, method in candidates:
+        case.propose([(cited, score)], method)
+        if often:
+            judge_all([case], judge, 0.5)
+    judge_all([case], judge, 0.5)
+    certain: list[tuple[str, float, Method]] = [(each, 1.0, "identifier") for each in bearing]
+    certain += [(each, 1.0, "place") for each in placed]
+    expected = plain(REFERENCE, catalog, bearing, certain + candidates)
+    assert [shown(each) for each in case.ranked()] == expected
+    asked = {cited for cited, _, _ in certain + candidates if cited in catalog}
+    assert sum(judge.passes) <= len(asked), "a work is compared once"
+    link = case.link(least, judge)
+    if not expected or case.best < least:
+        assert link is None
+        return
+    assert link is not None
+    assert (link.cited, link.method, link.score) == expected[0][:3]
+    assert link.probability == rounded(expected[0][3])
+    runner_up = link.runner_up and (link.runner_up.cited, link.runner_up.score, link.runner_up.probability)
+    assert runner_up == ((expected[1][0], expected[1][2], rounded(expected[1][3])) if len(expected) > 1 else None)
+
+
+@given(st.lists(st.tuples(works, numbers, proposals), min_size=1, max_size=4))
+def test_cases_judged_together_are_judged_as_alone_and_in_one_pass(
+    several: list[tuple[list[Told], list[int], list[tuple[int, float, Method]]]],
+) -> None:
+    catalog = catalog_of([one for told, _, _ in several for one in told][:8])
+
+    def cases() -> list[Case]:
+        made = []
+        for at, (_, bearers, proposed) in enumerate(several):
+            case = Case((REFERENCE, ELSEWHERE)[at % 2], ids_of(bearers), (), catalog)
+            for number, score, method in proposed:
+                case.propose([(f"doi:10.1/{number}", score)], method)
+            made.append(case)
+        return made
+
+    together, alone, judge = cases(), cases(), Counting()
+    judge_all(together, judge, 0.5)
+    for case in alone:
+        judge_all([case], JUDGE, 0.5)
+    assert len(judge.passes) <= 1
+    for one, other in zip(together, alone, strict=True):
+        assert [each[:4] for each in one.ranked()] == [(*each[:3], pytest.approx(each.probability)) for each in other.ranked()]
+
+
+def judged(catalog: Catalog, reference: Reference = REFERENCE, bearers: tuple[str, ...] = (), **more: Any) -> Case:
+    """A case of all works, judged."""
+    case = Case(reference, bearers, more.get("places", ()), catalog)
+    case.propose(((work.id, 0.5) for work in catalog), "semantic")
+    judge_all([case], JUDGE, more.get("absent", 0.5))
+    return case
+
+
+def test_a_link_carries_the_numbers_reasons_and_status_of_its_work() -> None:
+    catalog = catalog_of([(TITLES[2], 1950, False, None), (TITLES[0], 2007, True, None)])
+    link = judged(catalog).link(0.5, JUDGE)
+    assert link is not None
+    assert (link.cited, link.status, link.unresolved) == ("doi:10.1/1", "retracted", None)
+    assert link.evidence == evidence(REFERENCE, catalog.get("doi:10.1/1") or Work(id="")).present()
+    assert link.evidence["title"] == 1.0
+    assert link.reasons
+    assert set(link.reasons) <= set(VOCABULARY)
+    assert type(link).from_json(link.to_json()) == link
+
+
+def test_no_link_carries_those_of_the_best_candidate() -> None:
+    catalog = catalog_of([(TITLES[2], 1950, False, None), (TITLES[1], 1990, False, None)])
+    case = judged(catalog, REFERENCE.model_copy(update={"ids": Ids()}))
+    assert case.link(0.5, JUDGE) is None
+    link = case.no_link("no-candidate", JUDGE)
+    assert (link.cited, link.unresolved, link.method, link.score) == (None, "not-in-catalog", None, None)
+    assert link.runner_up is not None
+    assert link.runner_up.cited == "doi:10.1/1"
+    assert link.runner_up.probability == link.probability == rounded(case.best)
+    assert link.evidence == evidence(case.reference, catalog.get("doi:10.1/1") or Work(id="")).present()
+    assert "no author in common" in link.reasons
+
+
+@pytest.mark.parametrize("why", ["empty", "no-candidate"])
+def test_where_nothing_was_proposed_there_is_nothing_to_say(why: Any) -> None:
+    case = Case(ELSEWHERE, (), (), catalog_of([]))
+    judge = Counting()
+    judge_all([case], judge, 0.5)
+    link = case.no_link(why, judge)
+    assert (link.unresolved, link.probability, link.runner_up, link.reasons, link.evidence) == (why, None, None, (), {})
+    assert case.link(0.0, judge) is None
+    assert (case.best, judge.passes) == (0.0, [])
+
+
+def test_an_identifier_that_names_another_work_is_told_where_it_is_not_followed() -> None:
+    right, wrong = (TITLES[0], 2007, True, None), (TITLES[2], 1950, False, None)
+    catalog = catalog_of([wrong, right, wrong, wrong])
+    reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9"})
+    link = judged(catalog, reference, ("doi:10.1/3",)).link(0.5, JUDGE)
+    assert link is not None
+    assert link.cited == "doi:10.1/1"
+    assert link.reasons[0] == IDENTIFIER_ELSEWHERE
+    followed = judged(catalog, reference, ("doi:10.1/1",)).link(0.5, JUDGE)
+    assert followed is not None
+    assert (followed.cited, followed.method) == ("doi:10.1/1", "identifier")
+    assert IDENTIFIER_ELSEWHERE not in followed.reasons
+    nobody = judged(catalog_of([wrong]), reference, ("doi:10.1/0",)).no_link("no-candidate", JUDGE)
+    assert nobody.reasons[0] == IDENTIFIER_ELSEWHERE
+    assert nobody.runner_up is not None
+    assert nobody.runner_up.cited == "doi:10.1/0"
+
+
+def test_the_papers_own_record_is_no_candidate_unless_it_bears_the_identifier() -> None:
+    catalog = catalog_of([(TITLES[0], 2007, True, None)])
+    assert judged(catalog).ranked() == []
+    assert [each.cited for each in judged(catalog, bearers=("doi:10.1/0",)).ranked()] == ["doi:10.1/0"]
+
+
+def test_equal_works_go_to_the_smallest_id_and_works_that_are_one_are_one_candidate() -> None:
+    same = (TITLES[0], 2007, True, None)
+    reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9", "ids": Ids()})
+    assert [each.cited for each in judged(catalog_of([same, same, same]), reference).ranked()] == ids_of([0, 1, 2])
+    twin = (*same[:3], 1)
+    worse = (TITLES[1], 2007, True, 1)
+    ranked = judged(catalog_of([worse, twin, same]), reference).ranked()
+    assert [each.cited for each in ranked] == ["doi:10.1/0", "doi:10.1/2"]
+    assert Evidence(*ranked[0].row.tolist()).equal == 1, "the better record of the one work counts"
+
+
+def test_a_candidate_keeps_the_method_that_proposed_it_first() -> None:
+    catalog = catalog_of([(TITLES[0], 2007, True, None)])
+    reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9", "ids": Ids()})
+    one = ("doi:10.1/0",)
+    for bearers, places, method, score in ((one, one, "identifier", 1.0), ((), one, "place", 1.0), ((), (), "semantic", 0.5)):
+        (candidate,) = judged(catalog, reference, bearers, places=places).ranked()
+        assert (candidate.method, candidate.score) == (method, score)
+
+
+def test_the_more_references_lack_their_work_the_less_probable_is_each_candidate() -> None:
+    catalog = catalog_of([(TITLES[1], 2007, True, None), (TITLES[2], None, False, None)])
+    reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9", "ids": Ids()})
+    by_share = [judged(catalog, reference, absent=absent).best for absent in (0.1, 0.5, 0.9)]
+    assert by_share == sorted(by_share, reverse=True)
+    assert by_share[0] > by_share[-1]

@@ -1,0 +1,49 @@
+"""The digits by which a link says what decided it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from reflink import shipped
+from reflink.linking.policy import Policy
+
+OTHER: dict[str, Any] = {
+    "threshold": 0.5, "semantic_mode": "TA", "lexical_mode": "TVL", "sure": 0.9, "refuse": 0.01, "accept": 0.6, "candidates": 6,
+    "lexical_floor": 0.2, "absent": 0.4,
+}  # fmt: skip
+IDLE = {"paper": {"sure", "refuse", "accept", "lexical_floor", "absent"}, "production": {"threshold"}}
+
+
+def test_the_digits_are_the_same_everywhere_and_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stand in topics for years: a change here is one of the contract."""
+    monkeypatch.setitem(shipped.SHA256, "verdict/model.json", "0" * 64)
+    assert Policy().fingerprint() == "55bdb71f"
+    assert Policy(profile="paper").fingerprint() == "edd60af2"
+
+
+@pytest.mark.parametrize("profile", ["paper", "production"])
+def test_each_of_what_decides_changes_them_and_nothing_else_does(profile: Any) -> None:
+    policy = Policy(profile=profile)
+    assert set(OTHER) == {field.name for field in fields(Policy)} - {"profile"}, "a field that this test does not know"
+    for name, value in OTHER.items():
+        same = replace(policy, **{name: value}).fingerprint() == policy.fingerprint()
+        assert same == (name in IDLE[profile]), name
+
+
+def test_profiles_differ() -> None:
+    assert Policy().fingerprint() != Policy(profile="paper").fingerprint()
+
+
+def test_another_verdict_changes_them_where_it_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [Policy(profile=profile).fingerprint() for profile in ("production", "paper")]
+    monkeypatch.setitem(shipped.SHA256, "verdict/model.json", "0" * 64)
+    after = [Policy(profile=profile).fingerprint() for profile in ("production", "paper")]
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+
+
+def test_a_number_is_the_same_however_it_was_written() -> None:
+    assert Policy(accept=1).fingerprint() == Policy(accept=1.0).fingerprint()

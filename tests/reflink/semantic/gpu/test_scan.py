@@ -1,0 +1,87 @@
+"""The search on a device, run by torch on the processor, against the search in numba: the same hits, bit for bit."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from reflink.semantic import VectorIndex
+from reflink.semantic.gpu import rows as device
+from reflink.semantic.gpu import scan as devicescan
+from reflink.semantic.rows import View
+
+DIM = 384
+Vectors = npt.NDArray[np.float64]
+
+
+def clustered(rng: np.random.Generator, number: int, centres: int, noise: float) -> Vectors:
+    middle = rng.standard_normal((centres, DIM))
+    vectors: Vectors = middle[rng.integers(0, centres, number)] + noise * rng.standard_normal((number, DIM))
+    return vectors
+
+
+def same(index: VectorIndex, queries: npt.ArrayLike, k: int, **placing: bool) -> None:
+    index.place(None)
+    expected = index.search(queries, k)
+    index.place("cpu", spare=100, **placing)
+    found = index.search(queries, k)
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.1, 0.001])
+def test_hits_are_those_of_the_processor_bit_for_bit(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    index = VectorIndex(DIM)
+    vectors = clustered(rng, 3000, 40, noise)
+    index.add([f"{n:05}" for n in rng.permutation(3000)], vectors)
+    queries = np.concatenate([vectors[:12], vectors[:12] + 0.2 * rng.standard_normal((12, DIM))])
+    for k in (1, 40):
+        same(index, queries, k)
+    index.remove([f"{n:05}" for n in range(0, 3000, 3)])
+    same(index, queries, 5)
+    monkeypatch.setattr(device, "free_bytes", lambda _: 0)
+    monkeypatch.setattr(device, "SENT", 640)
+    same(index, queries, 5, stream=True)
+
+
+def test_rows_that_the_error_of_fp16_hides_are_found() -> None:
+    """Hundreds of groups whose maxima are the same in fp16: the best rows are in any of them."""
+    rng = np.random.default_rng(2)
+    base = np.abs(rng.standard_normal(DIM))
+    base /= np.linalg.norm(base)
+    near = np.repeat(base[None].astype(np.float16), 2000, axis=0)
+    for row in near:  # the last bit of some values, up or down
+        some = rng.integers(0, DIM, 20)
+        row.view(np.uint16)[some] += rng.choice([-1, 1], 20).astype(np.uint16)
+    index = VectorIndex(DIM)
+    index.add([f"{n:04}" for n in rng.permutation(2000)], near)
+    same(index, base[None] + 0.05 * rng.standard_normal((20, DIM)), 5)
+
+
+def test_dead_rows_that_would_be_best_hide_nothing() -> None:
+    rng = np.random.default_rng(3)
+    query = rng.standard_normal(DIM)
+    index = VectorIndex(DIM)
+    index.add([f"near {n}" for n in range(2000)], query + 0.01 * rng.standard_normal((2000, DIM)))
+    index.add([f"far {n}" for n in range(3000)], query + 2 * rng.standard_normal((3000, DIM)))
+    index.remove([f"near {n}" for n in range(2000)])
+    same(index, query[None], 5)
+    index.remove([f"far {n}" for n in range(2998)])
+    same(index, query[None], 5)
+
+
+def test_the_products_stay_within_the_stated_error() -> None:
+    rng = np.random.default_rng(4)
+    index = VectorIndex(DIM)
+    index.add([str(n) for n in range(1024)], clustered(rng, 1024, 5, 0.3))
+    index.place("cpu", spare=64)
+    view: View = index._rows.view
+    assert view.device is not None
+    ((_, matrix, _),) = view.device.read(view)
+    queries = matrix[:200].float() + 0.003 * torch.randn(200, DIM, generator=torch.Generator().manual_seed(1))
+    queries /= queries.norm(dim=1, keepdim=True)
+    maxima, error = devicescan._maxima(matrix, queries)
+    exact = (queries.double() @ matrix.double().T).view(200, -1, device.GROUP).amax(2)
+    assert ((maxima.double() - exact).abs() <= error.double()[:, None]).all()
+    assert float(error.max()) < 1.2e-3
