@@ -1,4 +1,4 @@
-"""A reader of reflink's links: it tells every change of an outcome, and keeps the current link of every reference.
+"""A reader of reflink's links: it keeps the current link of every reference and prints each change of an outcome.
 
     python examples/consumer.py [BROKERS] [TOPIC]
 
@@ -14,7 +14,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 
 def open_links(brokers: str, topic: str) -> KafkaConsumer:
-    """A reader of the whole topic, from its beginning, that sees committed records only."""
+    """Return a consumer of all committed records of the topic, from its beginning."""
     consumer = KafkaConsumer(bootstrap_servers=brokers, isolation_level="read_committed", enable_auto_commit=False)
     consumer.assign([TopicPartition(topic, partition) for partition in consumer.partitions_for_topic(topic) or ()])
     consumer.seek_to_beginning()
@@ -22,7 +22,7 @@ def open_links(brokers: str, topic: str) -> KafkaConsumer:
 
 
 def read(consumer: KafkaConsumer, links: dict[str, str], timeout_ms: int = 500) -> list[str]:
-    """Applies what is new to ``links``, reference id -> work id. Returns a line per record. Applying it twice does no harm."""
+    """Apply new records to ``links``, reference id -> work id, and return a line per record. Applying one twice is harmless."""
     lines = []
     for records in consumer.poll(timeout_ms=timeout_ms).values():
         for record in records:
@@ -39,7 +39,7 @@ def read(consumer: KafkaConsumer, links: dict[str, str], timeout_ms: int = 500) 
 
 
 def caught_up(consumer: KafkaConsumer) -> bool:
-    """Whether all that is committed was read: then ``links`` is complete, and what comes next is news."""
+    """Return whether all committed records were read, so that ``links`` is complete."""
     ends = consumer.end_offsets(list(consumer.assignment()))
     return all(consumer.position(place) >= end for place, end in ends.items())
 

@@ -1,4 +1,4 @@
-"""What ends a worker. Bad input never does: it raises ReflinkError in a stage and goes to the dead letters."""
+"""Errors that end a worker. Invalid input never does: the stage raises ReflinkError, and the record becomes a dead letter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reflink.errors import ReflinkError
 
 
 class WorkerError(ReflinkError):
-    """Base: the worker stops, says why in one line and exits with ``exit_code``. Nothing uncommitted is lost."""
+    """Base class: the worker stops with a one-line reason and exits with ``exit_code``. It loses no uncommitted record."""
 
     exit_code: ClassVar[int] = 1
 
@@ -32,13 +32,13 @@ class SlotTaken(WorkerError):
 
 
 class Fenced(WorkerError):
-    """The broker accepts this slot's transactions no longer: a newer process has taken it over."""
+    """The broker no longer accepts this slot's transactions: a newer process has taken the slot over."""
 
     exit_code = 5
 
 
 class DeadLetterFlood(WorkerError):
-    """Too many records in a row, or of the recent ones, could not be handled: a bad deploy, not bad papers."""
+    """Too many recent records, or too many in a row, could not be handled: a faulty deployment, not bad papers."""
 
     exit_code = 6
 
@@ -50,24 +50,24 @@ class Stalled(WorkerError):
 
 
 class BrokerUnreachable(WorkerError):
-    """No broker answers at the addresses given."""
+    """No broker answers at the configured addresses."""
 
     exit_code = 9
 
 
 class BrokerRefused(WorkerError):
-    """The broker refuses what no retry can mend: credentials, authorisation, or a version too old."""
+    """The broker refuses the client, and no retry can help: credentials, authorisation, or a version too old."""
 
     exit_code = 8
 
 
 class StoreFailed(WorkerError):
-    """The state folder takes or gives nothing: full, forbidden, or the ledger's store in it was damaged and is removed."""
+    """The state folder cannot be written or read: full, forbidden, or the ledger's store in it was damaged and is removed."""
 
     exit_code = 10
 
 
 class DeviceFull(WorkerError):
-    """A device, mostly the GPU, has no memory for the catalog's vectors, at the start or as it grows, or for one reference."""
+    """A device, usually the GPU, lacks memory for the catalog's vectors, at the start or as it grows, or for one reference."""
 
     exit_code = 11

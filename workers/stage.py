@@ -1,62 +1,22 @@
-"""The contract between the runtime and a worker's stage: events in, messages out, nothing of Kafka's in between."""
+"""The contract between the runtime and a worker's stage.
+
+The runtime passes consumed records to a stage and sends the messages that it returns; a stage never uses Kafka itself.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-Headers = tuple[tuple[str, bytes], ...]
-Place = tuple[str, int]  # topic without prefix, partition
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """One consumed record. ``topic`` is without prefix; ``timestamp`` in milliseconds since 1970."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
-    timestamp: int
-
-    @property
-    def place(self) -> str:
-        """Where it came from, for errors and logs."""
-        return f"{self.topic}[{self.partition}]@{self.offset}"
-
-    def header(self, name: str) -> str | None:
-        """The last header of that name, as text."""
-        for key, value in reversed(self.headers):
-            if key == name:
-                return value.decode("utf-8", "replace")
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One record to produce. ``partition_key`` chooses the partition where it is not the key's."""
-
-    topic: str
-    key: bytes | None
-    value: bytes | None
-    headers: Headers = ()
-    partition_key: bytes | None = None
-    timestamp: int | None = None
-
-    def size(self) -> int:
-        """Bytes, as the broker's limit counts them, roughly and from above."""
-        headers = sum(len(name) + len(value) + 8 for name, value in self.headers)
-        return len(self.key or b"") + len(self.value or b"") + headers + 100
+from workers.records import Message, Partition, Received
 
 
 @dataclass
 class Observed:
-    """What a batch shows the metrics once it is committed."""
+    """Observations of a batch, added to the metrics after its commit."""
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
@@ -64,154 +24,152 @@ class Observed:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     probabilities: list[tuple[str, float]] = field(default_factory=list)
     arrivals: list[tuple[int, bool]] = field(default_factory=list)
-    #: Judgements asked for, by why.
-    asked: Counter[str] = field(default_factory=Counter)
-    #: When the changes of the catalog arrived that made what is published, in milliseconds.
+    #: Requested re-evaluations, by cause.
+    requested: Counter[str] = field(default_factory=Counter)
+    #: Arrival times of the catalog changes that caused published outcomes, in milliseconds since 1970.
     woken: list[int] = field(default_factory=list)
+    #: Dead letters among the messages of a background task, by source topic and error.
+    dead_letters: Counter[tuple[str, str]] = field(default_factory=Counter)
     tokens: int = 0
-    #: By step within handling; see the metric.
+    #: Seconds by step of handling; see ``metrics.HANDLE_SECONDS``.
     seconds: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Observed) -> None:
-        """Takes the other's observations in."""
+        """Add the observations of ``other`` to these."""
         self.outcomes.update(other.outcomes)
         self.decisions.update(other.decisions)
         self.scores += other.scores
         self.reasons.update(other.reasons)
         self.probabilities += other.probabilities
         self.arrivals += other.arrivals
-        self.asked.update(other.asked)
+        self.requested.update(other.requested)
         self.woken += other.woken
+        self.dead_letters.update(other.dead_letters)
         self.tokens += other.tokens
         self.seconds.update(other.seconds)
 
 
 @dataclass
 class Output:
-    """What handling a batch yields: messages for Kafka, writes for the stage's own store, observations for the metrics."""
+    """The result of a batch: messages for Kafka, writes to the stage's own store, observations for the metrics."""
 
     messages: list[Message] = field(default_factory=list)
     writes: dict[Hashable, bytes | None] = field(default_factory=dict)
     observed: Observed = field(default_factory=Observed)
-    #: Of a chore: the partitions of inputs for which it is, which must be this worker's still when it is committed. With
-    #: messages there is at least one.
-    places: frozenset[Place] = frozenset()
+    #: For a background task: input partitions that the task acts for. The worker must still own them at commit. At least one
+    #: is required if the task has messages.
+    partitions: frozenset[Partition] = frozenset()
 
     def add(self, other: Output) -> None:
-        """Takes in the output of the records that came next."""
+        """Append the output of the records that follow."""
         self.messages += other.messages
         self.writes.update(other.writes)
         self.observed.add(other.observed)
-        self.places |= other.places
+        self.partitions |= other.partitions
 
 
 class View(Protocol):
-    """What a stage sees beyond its batch (a catalog, a store), as of the batch's beginning."""
+    """The state that a stage reads beside its batch (a catalog, a store), as of the beginning of the batch."""
 
     def after(self, output: Output) -> View:
-        """The view of whoever comes after ``output`` in the same batch. A view that writes nothing returns itself."""
+        """Return the view for the records after ``output`` in the same batch. A view without writes returns itself."""
         ...
 
 
 class NoView:
-    """The view of a stage that needs nothing but its batch."""
+    """The view of a stage that needs only its batch."""
 
     def after(self, output: Output) -> NoView:
-        """Itself."""
+        """Return this view."""
         return self
 
 
 E = TypeVar("E")
 V = TypeVar("V", bound=View)
-Item = TypeVar("Item")
 
 
 class Stage(ABC, Generic[E, V]):
-    """One worker's work. The runtime calls all methods but ``warm`` and ``close`` on one thread, one at a time."""
+    """The work of one kind of worker: a function from a batch of events to messages.
 
-    #: The worker's name: its consumer group, its settings, its metrics.
+    The runtime calls all methods except ``warm`` and ``close`` on one thread, one at a time.
+    """
+
+    #: The worker's name, which also names its consumer group, settings and metrics.
     name: str
-    #: Topics read, without prefix.
+    #: Topics that the worker consumes, without prefix.
     inputs: tuple[str, ...]
-    #: Topics read while no input lags by more than a batch; their records go into batches behind those of the inputs.
+    #: Topics consumed while no input lags by more than a batch. In a batch their records follow those of the inputs.
     background_inputs: tuple[str, ...] = ()
-    #: At most so long a batch of these records alone waits for others; a hundred do not wait.
+    #: Maximum seconds that a batch of background records alone waits for more; 100 records do not wait.
     background_linger_s: float = 0.0
-    #: Topics written; the dead letters, which every worker writes, need not be named.
+    #: Topics that the stage writes, except the dead letters, which every worker writes.
     outputs: tuple[str, ...] = ()
-    #: Topics read outside the worker's group: a catalog that is followed, what a store is brought up from.
+    #: Topics read outside the consumer group: the catalog, or topics from which a store is restored.
     follows: tuple[str, ...] = ()
-    #: Whether a batch must be committed before the next is handled, since it changes what the next one sees.
+    #: Whether each batch must be committed before the next is handled, because it changes the view of the next.
     sequential: bool = False
+    #: Whether the worker still owns a partition and is not ending. The runtime sets this function; code that waits in
+    #: ``assigned`` calls it repeatedly and returns when it is False.
+    wanted: Callable[[Partition], bool] = staticmethod(lambda _: True)
 
     def warm(self) -> None:
-        """Loads all that is slow (model, catalog), before the worker joins its group."""
+        """Load everything that is slow to load (model, catalog), before the worker joins its group."""
 
     @abstractmethod
     def decode(self, record: Received) -> E:
-        """The record's event. Raises ReflinkError when it holds none; the record then goes to the dead letters."""
+        """Return the record's event. Raises ReflinkError if the record is invalid; it then becomes a dead letter."""
 
     @abstractmethod
     def view(self, batch: Sequence[E]) -> V:
-        """What this batch may look at. Waits, within a deadline of its own, until that is as new as the events demand."""
+        """Return the view for this batch. Waits, with a deadline of its own, until it is as recent as the events require."""
 
     @abstractmethod
     def handle(self, batch: Sequence[E], view: V) -> Output:
-        """A pure function of its arguments: the same batch and view give the same output, however often it is called.
+        """Handle a batch. A pure function: repeated calls with the same batch and view return the same output.
 
-        An exception means that a record of the batch is poison: the runtime finds out which by halving the batch.
+        An exception means that the batch contains poison: the runtime halves the batch until it finds the record.
         """
 
-    def chore(self) -> Output | None:
-        """What the stage has to do that no record asks for, e.g. judging again what a new work may answer. None: nothing now.
+    def background_task(self) -> Output | None:
+        """Return the output of the next background task, e.g. re-evaluating references; None if no work is pending.
 
-        Called between batches, of sequential stages alone; one call takes some 50 ms at most. While live records wait, chores
-        and their commits take at most a fifth of the time. Messages are committed in a transaction of their own, together with
-        where ``Output.places`` stand, so that the broker refuses them from a worker that has lost its partitions. Without
-        messages there is no transaction. Then ``committed`` hears of it.
+        The runtime calls this between batches, for sequential stages only. One call should take at most about 50 ms. While
+        live records wait, background tasks and their commits take at most a fifth of the time. Messages are committed in a
+        transaction of their own, together with the unchanged offsets of ``Output.partitions``, so that the broker refuses them
+        from a worker that has lost these partitions. An output without messages needs no transaction. After either, the
+        runtime calls ``committed``.
 
-        An output may come to nothing, and the stage is not told: a partition came, went or is yet to be read, or the
-        transaction failed. So ``chore`` leaves the stage as it is, ``committed`` alone changes it, and what was not committed
-        is offered again. What is raised here ends the worker: there is no record to blame.
+        The runtime may discard an output without notifying the stage: if a partition arrived, left or must be read again, or
+        if the transaction failed. Therefore ``background_task`` must not change the stage; only ``committed`` does, and the
+        stage must return uncommitted work again. An exception ends the worker, because no record can have caused it.
         """
         return None
 
     def ready(self, record: Received, waited_s: float) -> bool:
-        """Whether this record of a background input, which has waited for so long, can be handled without a wait.
+        """Return whether this record of a background input, queued for ``waited_s`` seconds, can be handled without waiting.
 
-        Those behind it wait with it. Called under a lock that polling needs: it must not wait itself.
+        A record that is not ready also delays the background records behind it. The caller holds a lock that polling needs,
+        so this method must not block.
         """
         return True
 
     def follow(self, seconds: float) -> bool:
-        """Takes in news of the catalog for at most so long. Returns whether there was any."""
+        """Apply catalog changes for at most ``seconds``. Return whether there were any."""
         return False
 
-    def assigned(self, places: Sequence[Place]) -> None:
-        """These partitions of the inputs are now this worker's; called before any of their records is handled.
+    def assigned(self, partitions: Sequence[Partition]) -> None:
+        """Take over input partitions. Called before any of their records is handled.
 
-        What their last worker committed can be read by then: no transaction is open on them.
+        The committed offset of each partition is stable: the transaction of its last owner is decided. Records that this
+        transaction wrote to other topics may not be readable yet, because the broker writes the transaction markers partition
+        by partition, in no defined order.
         """
 
-    def released(self, places: Sequence[Place]) -> None:
-        """These partitions are another worker's now; nothing of theirs is in flight."""
+    def released(self, partitions: Sequence[Partition]) -> None:
+        """Give up partitions, which another worker may own now. None of their records is in flight."""
 
-    def committed(self, output: Output, offsets: Mapping[Place, int]) -> None:
-        """A sequential stage's output is committed; ``offsets`` holds the last offset written to each partition."""
+    def committed(self, output: Output, offsets: Mapping[Partition, int]) -> None:
+        """Apply a committed output of a sequential stage. ``offsets``: the last offset written to each partition."""
 
     def close(self) -> None:
-        """Frees what ``warm`` took."""
-
-
-def split(items: Iterable[tuple[int, Item]], limit: int) -> Iterator[list[Item]]:
-    """Packs sized items in order into groups of at most ``limit`` bytes; an item above the limit stands alone."""
-    group: list[Item] = []
-    size = 0
-    for weight, item in items:
-        if group and size + weight > limit:
-            yield group
-            group, size = [], 0
-        group.append(item)
-        size += weight
-    if group:
-        yield group
+        """Release the resources that ``warm`` acquired."""

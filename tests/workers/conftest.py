@@ -13,17 +13,17 @@ from tests.workers.corpus import catalog_works, make_snapshot
 
 @pytest.fixture(scope="session")
 def encoder() -> Encoder:
-    """In fp32, where a vector hardly depends on what shares its batch."""
+    """Return an encoder in fp32, where a vector hardly depends on the other texts of its batch."""
     return Encoder(precision="fp32")
 
 
 @pytest.fixture(scope="session")
 def works() -> list[Work]:
-    """The catalog of the demo, its papers' own works included."""
+    """Return the catalog of the demo, including its papers' own works."""
     return catalog_works()
 
 
 @pytest.fixture(scope="session")
 def snapshot(works: list[Work], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A catalog folder of the works, bound to no topic."""
+    """Return a catalog folder of the works, bound to no topic."""
     return make_snapshot(works, tmp_path_factory.mktemp("catalog") / "snapshot")

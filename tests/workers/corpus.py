@@ -1,4 +1,4 @@
-"""The examples, for tests."""
+"""The demo's catalog and papers, for tests."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from reflink.entities import Paper, Work
 from reflink.errors import ReflinkError
 from reflink.semantic import Encoder
 from tests.data import ROOT
-from workers.loading import load_and_bind
-from workers.settings import KafkaSettings
+from workers.catalog.bulk_load import load_and_bind
+from workers.config.settings import KafkaSettings
 
 EXAMPLES = ROOT / "examples"
 
 
 def example_works() -> list[Work]:
-    """The catalog of the demo."""
+    """Return the works of the demo's catalog."""
     return [work for work in read_works(EXAMPLES / "works.jsonl") if isinstance(work, Work)]
 
 
 def example_papers() -> dict[str, bytes]:
-    """The papers of the demo by file name, the poisonous ones too."""
+    """Return the decompressed papers of the demo by file name, including the invalid ones."""
     files = sorted(path for path in (EXAMPLES / "papers").rglob("*") if path.is_file())
     return {path.name: gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files}
 
 
 def parsed(papers: dict[str, bytes]) -> list[Paper]:
-    """Those that are papers."""
+    """Return the valid papers, parsed."""
     found = []
     for name, data in papers.items():
         try:
@@ -43,12 +43,12 @@ def parsed(papers: dict[str, bytes]) -> list[Paper]:
 
 
 def catalog_works() -> list[Work]:
-    """The demo's catalog and its papers' own works: so what workers follow does not change while they link them."""
+    """Return the demo's works and its papers' own works, so that the catalog does not change while workers link the papers."""
     return [*example_works(), *(paper.work() for paper in parsed(example_papers()))]
 
 
 def make_snapshot(works: Sequence[Work], folder: Path) -> Path:
-    """A catalog folder of the works, encoded in fp32, bound to no topic."""
+    """Make a catalog folder of the works, encoded in fp32 and bound to no topic. Return the folder."""
     encoder = Encoder(precision="fp32")
     catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision)
     catalog.add_encoded(works, encoder)
@@ -57,7 +57,7 @@ def make_snapshot(works: Sequence[Work], folder: Path) -> Path:
 
 
 def loaded(works: Sequence[Work], snapshot: Path, kafka: KafkaSettings, folder: Path) -> Path:
-    """Fills the catalog topic; returns a copy of the snapshot that is bound to it."""
+    """Fill the catalog topic. Return a copy of the snapshot, bound to the topic."""
     copy = folder / f"snapshot-{kafka.topic_prefix}"
     shutil.copytree(snapshot, copy)
     latest = {work.id: work for work in works}

@@ -1,20 +1,21 @@
-"""A stage that does next to nothing, to test the runtime with: it repeats references as outcomes."""
+"""A minimal stage for tests of the runtime: it copies references to outcomes."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from reflink.errors import BadRecord
-from workers.runtime import Runtime
-from workers.settings import WorkerSettings
-from workers.stage import Message, NoView, Output, Place, Received, Stage
+from workers.config.settings import WorkerSettings
+from workers.records import Message, Partition, Received
+from workers.runtime.runtime import Runtime
+from workers.stage import NoView, Output, Stage
 
 
 class Echo(Stage[Received, NoView]):
-    """Decoding fails on ``bad…``; handling a batch fails when one of its values is ``poison…``."""
+    """A stage that fails to decode values ``bad…``, and to handle batches with a value ``poison…``."""
 
     name = "echo"
     inputs = ("references",)
@@ -23,8 +24,8 @@ class Echo(Stage[Received, NoView]):
     def __init__(self, *, seconds: float = 0.0) -> None:
         self.seconds = seconds
         self.batches: list[int] = []
-        self.came: list[Place] = []
-        self.went: list[Place] = []
+        self.came: list[Partition] = []
+        self.went: list[Partition] = []
 
     def decode(self, record: Received) -> Received:
         if (record.value or b"").startswith(b"bad"):
@@ -41,15 +42,15 @@ class Echo(Stage[Received, NoView]):
         time.sleep(self.seconds)
         return Output([Message("outcomes", record.key, record.value) for record in batch])
 
-    def assigned(self, places: Sequence[Place]) -> None:
+    def assigned(self, places: Sequence[Partition]) -> None:
         self.came += places
 
-    def released(self, places: Sequence[Place]) -> None:
+    def released(self, places: Sequence[Partition]) -> None:
         self.went += places
 
 
 class Running:
-    """A runtime in a thread of the test."""
+    """A runtime in a thread of the test process."""
 
     def __init__(self, stage: Stage, settings: WorkerSettings) -> None:
         self.runtime = Runtime(stage, settings)
@@ -63,7 +64,7 @@ class Running:
         except BaseException as error:
             self.error = error
         finally:
-            self.runtime.stop()  # what the poll thread died of ends a process, and here its other threads would go on
+            self.runtime.stop()  # an error of the poll thread ends a process; here its other threads would continue
 
     def stop(self, timeout: float = 40) -> None:
         self.runtime.stop()
@@ -73,19 +74,37 @@ class Running:
 
 @contextmanager
 def running(stage: Stage, settings: WorkerSettings) -> Iterator[Running]:
-    """Stops the worker at the end, and fails with what it died of."""
+    """Run a worker, and stop it at the end. Raise the error that ended the worker, even if the test failed because of it."""
     worker = Running(stage, settings)
     try:
         yield worker
     finally:
         worker.stop()
-    if worker.error is not None:
-        raise worker.error
+        if worker.error is not None:
+            raise worker.error
 
 
 def until(condition, seconds: float = 60, what: str = "") -> None:
-    """Waits for a condition; fails when it does not come true."""
+    """Wait until the condition is true; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what or condition}"
         time.sleep(0.05)
+
+
+@contextmanager
+def meanwhile(step: Callable[[], bool]) -> Iterator[None]:
+    """Call ``step`` in a thread until it returns True or the context ends."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.is_set() and not step():
+            pass
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -1,4 +1,4 @@
-"""A worker that some records kill, to be started as a process: ``python -m tests.workers.killed``."""
+"""A worker that some records kill, for a process of its own: ``python -m tests.workers.killed``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from tests.workers.echo import Echo
-from workers.cli.processes import _worker
-from workers.settings import WorkerSettings
-from workers.stage import NoView, Output, Received
+from workers.cli.processes import worker
+from workers.config.settings import WorkerSettings
+from workers.records import Received
+from workers.stage import NoView, Output
 
-#: Far above what the worker needs, far below what the record asks for.
+#: Limit in bytes: far above the need of the worker, far below the allocation of the record.
 ADDRESS_SPACE = 6 << 30
 
 
@@ -42,12 +43,12 @@ def hang() -> None:
     time.sleep(3600)
 
 
-#: What a record whose value begins with the name does to the process.
+#: By name: the effect on the process of a record whose value begins with the name.
 WAYS = {each.__name__: each for each in (segfault, kill, allocate, hang)}
 
 
 class Killed(Echo):
-    """Echo, but for those records. With KILLED_SECONDS a batch takes so long."""
+    """Echo, except for those records. A batch takes KILLED_SECONDS."""
 
     name = "killed"
 
@@ -64,7 +65,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     seconds = float(os.environ.get("KILLED_SECONDS", 0))
-    return _worker(lambda _: Killed(seconds=seconds), WorkerSettings)(Namespace())
+    return worker(lambda: lambda _: Killed(seconds=seconds), WorkerSettings)(Namespace())
 
 
 if __name__ == "__main__":

@@ -7,16 +7,16 @@ from typing import Any
 
 from reflink.entities import Link, Reference
 from schemas import LinkEvent
-from tests.kafka import read_all
-from workers.sending import Sender
-from workers.settings import KafkaSettings
-from workers.topics import partition_of
+from tests.kafka import await_markers, read_all
+from workers.config.settings import KafkaSettings
+from workers.kafka.bulk_producer import Sender
+from workers.kafka.topics import partition_of
 
 PARTITIONS = 3
 
 
 def link(reference: str, cited: str | None = "pmid:1", **fields: Any) -> LinkEvent:
-    """``fields`` of the event, or of its link where that has such a one."""
+    """Return an event. Each of ``fields`` is set in the link if it has that field, otherwise in the event."""
     citing = reference.partition("#")[0]
     of_link = {name: fields.pop(name) for name in tuple(fields) if name in Link.model_fields}
     unresolved = of_link.pop("unresolved", None if cited else "not-in-catalog")
@@ -36,7 +36,7 @@ def link(reference: str, cited: str | None = "pmid:1", **fields: Any) -> LinkEve
 
 
 def publish(kafka: KafkaSettings, *events: LinkEvent | str | tuple[str, bytes]) -> None:
-    """Into the partitions of their papers; a reference's id alone: it is gone."""
+    """Send events to the partitions of their papers, and a tombstone for a reference's id alone."""
     with Sender(kafka) as sender:
         for event in events:
             if isinstance(event, LinkEvent):
@@ -48,12 +48,13 @@ def publish(kafka: KafkaSettings, *events: LinkEvent | str | tuple[str, bytes]) 
 
 
 def sent(kafka: KafkaSettings) -> list[dict[str, Any]]:
-    """The values in ``retries``."""
+    """Return the decoded values in ``retries``."""
     import orjson
 
+    await_markers(kafka.kafka_bootstrap_servers)
     return [orjson.loads(record.value or b"") for record in read_all(kafka, "retries")]
 
 
 def ids(events: Iterable[dict[str, Any]]) -> list[str]:
-    """Of their references, sorted."""
+    """Return the ids of the events' references, sorted."""
     return sorted(event["reference"]["id"] for event in events)

@@ -1,4 +1,4 @@
-"""The flow and its policy in simulated time: records arrive and a server works while a clock is moved on, in one thread."""
+"""The flow and its policy in simulated time: one thread advances a clock, lets records arrive and handles batches."""
 
 from __future__ import annotations
 
@@ -7,25 +7,44 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from workers.batch import Batch, BatchPolicy
-from workers.flow import Flow
-from workers.runtime import Runtime
-from workers.settings import WorkerSettings
-from workers.stage import NoView, Output, Place, Received, Stage
+from workers.config.settings import WorkerSettings
+from workers.records import Partition, Received
+from workers.runtime.batching import Batch, BatchPolicy
+from workers.runtime.flow import Flow
+from workers.runtime.partition_states import AssignmentEvent
+from workers.runtime.runtime import Runtime
+from workers.stage import NoView, Output, Stage
 
-P: Place = ("references", 0)
-#: Records arrive at these times, in seconds; ascending.
+P: Partition = ("references", 0)
+#: Pairs of arrival time, in seconds and ascending, and record.
 Arrivals = Iterable[tuple[float, Received]]
 
 
-def record(offset: int, size: int = 650, place: Place = P) -> Received:
-    """One of ``size`` bytes."""
+def record(offset: int, size: int = 650, place: Partition = P) -> Received:
+    """Return a record with a value of ``size`` bytes."""
     return Received(*place, offset, None, b"x" * size, (), 0)
+
+
+def take_events(flow: Flow) -> list[AssignmentEvent]:
+    """Take all assignment events from the flow, as the runtime does for a stage, and return them."""
+    return list(iter(flow.partitions.next_event, None))
+
+
+def assign(flow: Flow, *partitions: Partition) -> None:
+    """Assign the partitions, mark them as sought to their committed offsets, and take the assignment events."""
+    flow.partitions.assign(partitions)
+    for partition in partitions:
+        flow.partitions.sought_back(partition, flow.partitions.departures())
+    take_events(flow)
 
 
 @dataclass(frozen=True)
 class Served:
-    """A batch, when the server asked for it, had it and was done, and what the policy knew."""
+    """A handled batch, with times in seconds.
+
+    ``arrived`` is the arrival of its first record; ``asked`` the time from which the idle server and this record waited for the
+    batch. ``budget`` is the policy's budget before the batch, ``left`` the number of records that stayed in the queue.
+    """
 
     batch: Batch
     arrived: float
@@ -37,33 +56,29 @@ class Served:
 
     @property
     def seconds(self) -> float:
-        """In the server."""
+        """Return the time that the server took for the batch, in seconds."""
         return self.done - self.taken
 
 
 class World(AbstractContextManager["World"]):
-    """A clock, records on their way, and the condition variable that the flow waits on."""
+    """A clock, the records that will arrive, and the condition variable that the flow waits on."""
 
-    def __init__(self, policy: BatchPolicy, arrivals: Arrivals, places: Iterable[Place] = (P,)) -> None:
+    def __init__(self, policy: BatchPolicy, arrivals: Arrivals, places: Iterable[Partition] = (P,)) -> None:
         self.now = 0.0
         self.policy = policy
         self._coming = iter(arrivals)
         self._next = next(self._coming, None)
-        self.arrived: dict[tuple[Place, int], float] = {}
-        self.flow = Flow(policy, queue_bytes=10**12, clock=lambda: self.now)
-        self.flow._changed = self  # type: ignore[assignment]
-        self.flow.assign(places)
-        for place in places:
-            self.flow.sought_back(place, self.flow.departures())
-        self.flow.news()
+        self.arrived: dict[tuple[Partition, int], float] = {}
+        self.flow = Flow(policy, clock=lambda: self.now, changed=self)  # type: ignore[arg-type]
+        assign(self.flow, *places)
 
     def __exit__(self, *_: object) -> None: ...
 
     def notify_all(self) -> None:
-        """Nobody else waits."""
+        """Do nothing: no other thread waits."""
 
     def wait_for(self, condition: Callable[[], Any], timeout: float) -> Any:
-        """Moves the clock on to the arrival that makes the condition true, or to the end of the wait."""
+        """Advance the clock to the arrival that makes the condition true, or to the end of the wait."""
         until = self.now + timeout
         while not (found := condition()) and self._next is not None and self._next[0] <= until:
             self.advance(self._next[0])
@@ -72,7 +87,7 @@ class World(AbstractContextManager["World"]):
         return found
 
     def advance(self, until: float) -> None:
-        """Time passes; what arrives meanwhile is queued."""
+        """Advance the clock, and queue the records that arrive meanwhile."""
         while self._next is not None and self._next[0] <= until:
             when, arrived = self._next
             self.now = max(self.now, when)
@@ -84,10 +99,13 @@ class World(AbstractContextManager["World"]):
     def serve(
         self, cost: Callable[[Batch, float], float], *, until: float = 1e9, tokens: Callable[[Batch], int] = lambda _: 0
     ) -> list[Served]:
-        """Works until all has come and is done; ``cost`` is the seconds of a batch begun at a time."""
+        """Handle batches until all records have arrived and are handled, or the clock reaches ``until``.
+
+        ``cost`` returns the seconds that a batch takes, from the batch and its start time.
+        """
         served = []
         asked = self.now
-        while (self._next is not None or len(self.flow._queue)) and self.now < until:
+        while (self._next is not None or self.flow.queued().live) and self.now < until:
             budget = self.policy.budget
             batch = self.flow.take(0.05)
             if batch is None:
@@ -95,7 +113,7 @@ class World(AbstractContextManager["World"]):
                 continue
             first = batch.records[0]
             arrived = self.arrived[(first.topic, first.partition), first.offset]
-            taken, left = self.now, len(self.flow._queue)
+            taken, left = self.now, self.flow.queued().live
             seconds = cost(batch, taken)
             self.advance(taken + seconds)
             self.policy.learn(len(batch.records), batch.bytes, seconds, tokens(batch))
@@ -106,12 +124,12 @@ class World(AbstractContextManager["World"]):
 
 
 def steady(rate: float, seconds: float, *, start: float = 0.0, first: int = 0, size: int = 650) -> list[tuple[float, Received]]:
-    """So many records a second."""
+    """Return arrivals at a constant ``rate`` in records per second."""
     return [(start + number / rate, record(first + number, size)) for number in range(int(rate * seconds))]
 
 
 class Clock:
-    """Moved on by whoever works."""
+    """A clock that simulated work advances."""
 
     now = 0.0
 
@@ -120,7 +138,10 @@ class Clock:
 
 
 class Busy(Stage[Received, NoView]):
-    """Takes ``each_s`` a record, and ``step_s`` a step of following; there is always news when steps take time."""
+    """A stage that takes ``each_s`` per record and ``step_s`` per step of following.
+
+    With ``step_s`` of 0 there is nothing to follow, otherwise there are always changes.
+    """
 
     name = "ledger"
     inputs = ("references",)
@@ -150,7 +171,7 @@ class Busy(Stage[Received, NoView]):
 
 
 class _Committer:
-    """Takes finished batches, and ends the worker when all records are in one."""
+    """A committer that counts the records of finished batches, and ends the worker after ``count`` of them."""
 
     def __init__(self, runtime: Runtime, count: int) -> None:
         self.runtime, self.left = runtime, count
@@ -160,15 +181,13 @@ class _Committer:
         if finished is not None:
             self.left -= len(finished.batch.records)
             if not self.left:
-                self.runtime.stop()
+                self.runtime.flow.close()
 
 
 def compute(stage: Busy, settings: WorkerSettings, count: int) -> None:
-    """Runs the loop of the compute thread over so many waiting records."""
+    """Run the loop of the compute thread over ``count`` queued records."""
     runtime = Runtime(stage, settings, stage.clock)
-    runtime.flow.assign([P])
-    runtime.flow.sought_back(P, runtime.flow.departures())
-    runtime.flow.news()
+    assign(runtime.flow, P)
     runtime.flow.offer([record(offset) for offset in range(count)])
     with runtime.journal:
         runtime._compute(_Committer(runtime, count))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A full disk under the ledger's store: the worker ends and says so, loses nothing, and goes on once there is space."""
+"""A full disk under the ledger's store: the worker ends with a named error, loses nothing, and continues once space is free."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import pytest
 
 from tests.kafka import lag, read_all, send
 from tests.workers.ledger.ledgered import manifest, outcomes
+from workers.config.settings import KafkaSettings
+from workers.devkit.processes import Pipeline
 from workers.errors import StoreFailed
-from workers.ledger.store import PartitionStore
-from workers.local.pipeline import Pipeline
-from workers.settings import KafkaSettings
+from workers.ledger.stores.outcome_store import PartitionStore
 
 MEGABYTE = 2**20
 
 
 class Disk:
-    """A small one where this process may mount one, else the limit on the size of a process's files."""
+    """A small file system if this process may mount one, otherwise a limit on the size of a process's files."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -71,7 +71,7 @@ def written(store: PartitionStore, number: int) -> None:
 
 
 def number_in(store: PartitionStore) -> int:
-    """The batch it stands at; all rows are of it."""
+    """Return the number of the store's last batch, after a check that all rows are of this batch."""
     number = store.next_offset("links")
     assert {value.strip() for _, value in store.rows("links")} == ({b"%d" % number} if number else set())
     return number
@@ -99,10 +99,10 @@ def test_a_store_on_a_full_disk_says_so_and_holds_what_it_held(disk: Disk) -> No
     try:
         with pytest.raises(StoreFailed, match=r"state/0: .*(No space left|File too large).*free space there.*nothing is lost"):
             write_on(store)
-        with pytest.raises(StoreFailed, match="closed"):  # what it says is behind: nothing may be decided by it
+        with pytest.raises(StoreFailed, match="closed"):  # its rows are stale: no decision may rest on them
             store.get("links", "0")
         store.close()
-        for _ in range(2):  # starting again changes nothing
+        for _ in range(2):  # a restart fails in the same way
             with pytest.raises(StoreFailed, match="free space there"):
                 begin_and_write(folder)
     finally:
@@ -118,7 +118,7 @@ def test_a_ledger_on_a_full_disk_ends_and_goes_on_without_a_wrong_or_doubled_lin
     kafka: KafkaSettings, tmp_path: Path, disk: Disk
 ) -> None:
     def publish(papers: range) -> None:
-        """Of each, 40 outcomes that nobody repeats."""
+        """Send a manifest and 40 outcomes of each paper, which are not sent again."""
         events = []
         for paper in papers:
             citing = f"doi:10.5555/{paper}"
@@ -139,7 +139,7 @@ def test_a_ledger_on_a_full_disk_ends_and_goes_on_without_a_wrong_or_doubled_lin
         log = ledger.log.read_text()
         assert ledger.exit_code == 10, log
         assert "StoreFailed" in log
-        assert "free space there, or set REFLINK_STATE_DIR to another place; nothing is lost" in log
+        assert "free space there, or set REFLINK_STATE_DIR to another folder; nothing is lost" in log
         committed = len(read_all(kafka, "links"))
         assert committed > 120, "it was written after the commit"
         if disk.mounted:

@@ -1,4 +1,4 @@
-"""Papers through all four workers as processes on a real broker: the outcomes are those of the library alone."""
+"""Papers through all four workers as processes on a real broker: the outcomes equal those of the library alone."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
-from reflink.linker import Linker
-from reflink.policy import Policy
+from reflink.linking.linker import Linker
+from reflink.linking.policy import Policy
 from schemas import LinkEvent
 from tests.kafka import create_topics, new_prefix, read_all, send
 from tests.workers.corpus import EXAMPLES, example_papers, loaded, parsed
 from tests.workers.echo import until
-from workers.local.pipeline import WORKERS, Pipeline
-from workers.publishing import publish, record_of
-from workers.sending import Sender
-from workers.settings import KafkaSettings
+from workers.config.settings import KafkaSettings
+from workers.devkit.processes import WORKERS, Pipeline
+from workers.kafka.bulk_producer import Sender
+from workers.papers.publishing import publish, record_of
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def flow(broker, works, snapshot, tmp_path_factory) -> Iterator[tuple[KafkaSetti
 
 
 def links_of(kafka: KafkaSettings) -> dict[str, LinkEvent]:
-    """The current outcome of every reference, as a reader of the compacted topic builds it."""
+    """Return the current outcome of every reference, as a reader of the compacted topic derives it."""
     current: dict[str, LinkEvent] = {}
     for record in read_all(kafka, "links"):
         key = record.key.decode()
@@ -59,7 +59,7 @@ def links_of(kafka: KafkaSettings) -> dict[str, LinkEvent]:
 
 
 def scores_apart(link: Link) -> tuple[dict[str, Any], list[float]]:
-    """A link without its scores, and those: an encoder's last digits depend on what shares its batch."""
+    """Return a link without its scores, and the scores: their last digits depend on the other texts of the encoder's batch."""
     fields = link.to_dict()
     scores = [fields.pop("score", None), (fields.get("runner_up") or {}).pop("score", None)]
     return fields, [-1.0 if score is None else score for score in scores]
@@ -152,7 +152,7 @@ def test_a_revision_and_a_withdrawal(flow):
     until(lambda: pipeline.check() or current() == {"a.1", "b.1"})
     version(3, ["b", "c"])
     until(lambda: pipeline.check() or current() == {"b.1", "c.1"})
-    version(2, ["a", "d"])  # an older one that comes late
+    version(2, ["a", "d"])  # an older version that arrives late
     version(4, ["c", "e"])
     until(lambda: pipeline.check() or current() == {"c.1", "e.1"})
     with Sender(kafka) as sender:

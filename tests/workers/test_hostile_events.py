@@ -1,4 +1,4 @@
-"""Values that an attacker would write: each is a named error that costs its record, soon and within little memory."""
+"""Values that an attacker would write: each raises a named error for its record only, in little time and memory."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from reflink.errors import BadRecord, NotAPaper, ReflinkError, TooLarge
 from schemas import PaperPointer, read_outcome_event
 from schemas.export import EVENTS
 from tests.data import ROOT
-from tests.workers.test_parser import XML, record, stage
-from workers.parser import decompress, fetch
-from workers.pointers import read_beneath
+from tests.workers.papers.test_stage import XML, record, stage
+from workers.papers.safe_open import read_beneath
+from workers.papers.stage import decompress, fetch
 
-#: Far above what any of these takes, far below what one takes whose cost grows with the square of its size.
+#: Far above the time of any of these tests, far below that of code whose cost grows with the square of the size.
 pytestmark = pytest.mark.timeout(60)
 
-LARGEST = 8_000_000  # what the topic of papers takes
+LARGEST = 8_000_000  # the largest message of the topic papers
 READERS: dict[str, Callable[[bytes], object]] = {
     **{name: model.from_json for name, model in EVENTS.items()},
     "outcomes or manifest": read_outcome_event,
@@ -40,7 +40,7 @@ def with_field(text: str) -> str:
     return '{"schema_version":1,"x":' + text + "}"
 
 
-#: None of these is an event of any kind.
+#: Values that are not valid as an event of any kind.
 JSON: dict[str, Callable[[], str | bytes]] = {
     "arrays 100,000 deep": lambda: with_field("[" * 100_000 + "]" * 100_000),
     "objects 100,000 deep": lambda: with_field('{"x":' * 100_000 + "1" + "}" * 100_000),
@@ -95,7 +95,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 
 def test_hostile_json_takes_little_memory():
-    """In a process of its own: the parser of JSON is native code, which tracemalloc does not see. In MiB."""
+    """The memory, in MiB, is that of a separate process: the JSON parser is native code, which tracemalloc does not see."""
     done = subprocess.run([sys.executable, "-c", _COST], capture_output=True, text=True, cwd=ROOT, check=True)
     assert int(done.stdout) < 256
 
@@ -120,17 +120,17 @@ LAST_EMPTY_BLOCK = b"\x01\x00\x00"
 
 
 def window(log: int) -> bytes:
-    """A frame that asks for a window of ``2**log`` bytes."""
+    """Return a frame that requires a window of ``2**log`` bytes."""
     return ZSTD + bytes([0, (log - 10) << 3]) + LAST_EMPTY_BLOCK
 
 
 def of_size(size: int) -> bytes:
-    """A frame that says it holds so many bytes, at once."""
+    """Return a frame whose header declares ``size`` bytes of content in a single segment."""
     return ZSTD + bytes([0b11100000]) + size.to_bytes(8, "little") + LAST_EMPTY_BLOCK
 
 
 def repeated(byte: bytes, times: int) -> bytes:
-    """A frame of blocks of four bytes that each stand for 128 KiB."""
+    """Return a frame of ``times`` blocks, each of which has four bytes and stands for 128 KiB."""
     block = ((128 * 1024) << 3 | 1 << 1).to_bytes(3, "little") + byte
     return ZSTD + bytes([0, 7 << 3]) + block * times + LAST_EMPTY_BLOCK
 
@@ -171,7 +171,7 @@ def test_what_is_packed_twice_is_unpacked_once(pack: Callable[[bytes], bytes]):
 
 
 def test_several_frames_are_one_paper_still():
-    """As writers with several threads make them."""
+    """Writers with several threads make several frames."""
     middle = len(XML) // 2
     data = zstandard.compress(XML[:middle]) + SKIPPED_FRAME + EMPTY_FRAME + zstandard.compress(XML[middle:])
     assert stage().decode(record(data, encoding="zstd")) == stage().decode(record())
@@ -187,7 +187,7 @@ def test_a_pointers_file_may_be_a_bomb_too(encoding: str, tmp_path: Path):
         stage(pointer_root=tmp_path, max_paper_bytes=1_000_000).decode(hostile)
 
 
-# Pointers: what tests/workers/test_parser.py does not try
+# Pointers: cases that tests/workers/papers/test_stage.py does not test
 
 
 def pointer(path: str, data: bytes = b"", size: int | None = None) -> PaperPointer:
@@ -206,7 +206,7 @@ def test_a_device_beneath_the_root_is_not_read(tmp_path: Path):
     (tmp_path / "zero").symlink_to("/dev/zero")
     with pytest.raises(BadRecord, match="leaves the allowed root"):
         fetch(pointer("zero"), tmp_path, 10**6)
-    with pytest.raises(BadRecord, match="no file of its size"):
+    with pytest.raises(BadRecord, match="no file with this size"):
         fetch(pointer("zero"), Path("/dev"), 10**6)
 
 
@@ -226,7 +226,7 @@ def test_a_file_that_grows_while_it_is_read_is_not_read_to_its_end(tmp_path: Pat
 
 @pytest.mark.parametrize("swapped", ["file", "folder"])
 def test_what_is_swapped_for_a_link_after_the_check_leads_nowhere(swapped: str, tmp_path: Path):
-    """As if resolving had seen the harmless one, and opening came after."""
+    """This is the state if the link replaces a harmless file after its path is resolved and before it is opened."""
     root, secret = tmp_path / "root", tmp_path / "secret"
     secret.mkdir()
     (secret / "a.xml").write_bytes(XML)
@@ -261,7 +261,7 @@ def test_no_file_stays_open(tmp_path: Path):
     assert after == before
 
 
-# XML: through the stage, as the record that it would be
+# XML: as records that the stage decodes
 
 
 XML_ATTACKS: dict[str, bytes] = {

@@ -1,6 +1,7 @@
-"""Continuous linking, end to end: four worker processes on a real broker, and what a reader of ``links`` has at the end.
+"""Continuous linking, end to end: four worker processes on a real broker, and the final links of a reader of ``links``.
 
-Works come after the papers that cite them, change and go; papers are revised; curators speak; the ledger is killed meanwhile.
+Works arrive after the papers that cite them, change and are withdrawn; papers are revised; curators write overrides; the ledger
+is killed meanwhile.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from reflink.entities import Ids, Work
 from schemas import SCHEMA_VERSION, CatalogEvent
 from tests.kafka import create_topics, new_prefix
 from workers.cli import main
-from workers.local.broker import Broker
-from workers.local.outcomes import OutcomeReader, Settled
-from workers.local.pipeline import WORKERS, Pipeline, Process
-from workers.local.rest import Rest
-from workers.publishing import record_of
-from workers.sending import Sender
-from workers.settings import KafkaSettings
+from workers.config.settings import KafkaSettings
+from workers.demo.outcomes import OutcomeReader, Settled
+from workers.demo.rest import Rest
+from workers.devkit.broker import Broker
+from workers.devkit.processes import WORKERS, Pipeline, Process
+from workers.kafka.bulk_producer import Sender
+from workers.papers.publishing import record_of
+
+pytestmark = pytest.mark.full
 
 ARTICLE: Final = """<article><front>
 <journal-meta><journal-title-group><journal-title>Annals of Testing</journal-title></journal-title-group></journal-meta>
@@ -37,7 +40,7 @@ CITATION: Final = """<ref id="{id}"><element-citation publication-type="journal"
 <person-group><name><surname>{author}</surname></name></person-group><article-title>{title}</article-title><source>{venue}</source><year>{year}</year><volume>{volume}</volume>
 <fpage>{page}</fpage></element-citation></ref>"""
 
-#: Titles of works are drawn from these: no two of them say nearly the same.
+#: Titles of works are drawn from these words, so that no two titles are similar.
 WORDS: Final = """tidal friction northern seas weaving algebra engines lichens granite walls churchyards resonance bronze bells
 plague migration butterflies Sahara ledgers merchants herring glaciers moraine varves pollen amber beetles
 comets orbits perihelion dialects fishermen nets cordage tallow candles monasteries vellum pigments lapis
@@ -47,26 +50,26 @@ _NUMBERS: Final = itertools.count(1)
 
 
 class World:
-    """What comes to a running pipeline, and what it says. Each test has papers and works of its own."""
+    """The inputs and the links of a running pipeline. Each test has its own papers and works."""
 
     def __init__(self, kafka: KafkaSettings, pipeline: Pipeline, reader: OutcomeReader, rest: Rest) -> None:
         self.kafka, self.pipeline, self.reader, self.rest = kafka, pipeline, reader, rest
         self.number = 0
 
     def begin(self) -> None:
-        """Another test."""
+        """Begin another test."""
         self.number = next(_NUMBERS)
-        if not self.ledger.alive:  # a test has failed on the way
+        if not self.ledger.alive:  # an earlier test has failed
             self.restart_ledger()
         self.settle()
-        self.reader.outcomes.told = []
+        self.reader.outcomes.published = []
 
     @property
     def ledger(self) -> Process:
         return self.pipeline.of("ledger")[0]
 
     def work(self, which: int = 0, **fields: object) -> Work:
-        """A work of this test: an author, a volume and a page of its own."""
+        """Return a work of this test with its own author, volume and page."""
         base = {
             "id": f"doi:10.1000/{self.number}.{which}",
             "ids": Ids(doi=f"10.1000/{self.number}.{which}"),
@@ -83,7 +86,7 @@ class World:
         return "".join(chr(ord("a") + int(digit)) for digit in f"{self.number:03}{which}")
 
     def paper(self, cited: dict[str, Work], name: str = "paper", version: int | None = None) -> str:
-        """Publishes a paper that cites these works, by the names of its references; returns its id."""
+        """Publish a paper that cites these works, given by the names of its references. Return its id."""
         own = f"{name}.{self.number}"
         references = "".join(
             CITATION.format(
@@ -111,7 +114,7 @@ class World:
             sender.send(topic, key, value, headers=headers)
 
     def links(self, citing: str) -> dict[str, str | None]:
-        """The cited work by the name of the reference; what is not linked for good has its reason with a question mark."""
+        """Return the cited work by the name of the reference; ``withdrawn?`` if the work was withdrawn, which may change."""
         found = {}
         for reference, settled in self.reader.outcomes.references.items():
             if reference.startswith(f"{citing}#"):
@@ -123,10 +126,10 @@ class World:
         return self.reader.outcomes.references[f"{citing}#{name}.1"]
 
     def told(self, citing: str) -> list[str]:
-        """The names of the references of which links have told since this was last asked."""
+        """Return the names of the references that had records in ``links`` since the last call."""
         outcomes = self.reader.outcomes
-        told, outcomes.told = outcomes.told or [], []
-        return sorted(each.partition("#")[2].removesuffix(".1") for each, _ in told if each.startswith(f"{citing}#"))
+        published, outcomes.published = outcomes.published or [], []
+        return sorted(each.partition("#")[2].removesuffix(".1") for each, _ in published if each.startswith(f"{citing}#"))
 
     def read(self) -> None:
         while self.reader.read(0.05):
@@ -140,7 +143,7 @@ class World:
             self.read()
 
     def becomes(self, citing: str, links: dict[str, str | None]) -> None:
-        """Waits for exactly these links, and that they stay so when nothing is left to do."""
+        """Wait for exactly these links, and check that they stay the same until the pipeline is at rest."""
         self.until(lambda: self.links(citing) == links, lambda: f"{self.links(citing)}, expected {links}")
         self.settle()
         assert self.links(citing) == links
@@ -153,7 +156,7 @@ class World:
         self.ledger.kill()
 
     def restart_ledger(self, lost: str | None = None) -> None:
-        """``lost``: what is not there any more of its state, as a pattern of names."""
+        """Restart the ledger. ``lost`` is a pattern of names in its state that are deleted before."""
         if lost is not None:
             found = list((self.pipeline.folder / "state").glob(lost))
             assert found, f"nothing in the ledger's state is called {lost}"
@@ -187,7 +190,7 @@ def world(running: World) -> World:
     return running
 
 
-# Works that come, change and go
+# Works that arrive, change and are withdrawn
 
 
 def test_a_work_that_comes_after_the_paper_is_linked_and_one_that_goes_is_not(world: World):
@@ -267,7 +270,7 @@ def test_a_revision_tells_what_has_changed_and_an_older_version_that_comes_late_
     world.paper(before, version=15)
     world.settle()
     assert (world.links(paper), world.told(paper)) == (after, [])
-    world.load(works[4])  # what the version before has left as it was is still woken
+    world.load(works[4])  # a reference that the revision left unchanged is still re-evaluated
     world.becomes(paper, {**after, "r2": works[4].id})
 
 
@@ -316,7 +319,7 @@ def test_an_override_of_a_paper_that_is_still_to_come_holds(world: World, overri
     assert curated.action == "nothing"
 
 
-# A ledger that is killed, with its state or without
+# The ledger is killed, and keeps or loses its state
 
 
 @pytest.mark.parametrize(

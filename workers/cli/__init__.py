@@ -1,18 +1,17 @@
-"""``reflink-worker``: the processes, and the tools around their topics."""
+"""The command ``reflink-worker``: it runs the workers, and the tools for their topics."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Final
 
 from reflink.errors import ReflinkError
+from reflink.terminal import complain, guard
 from workers.cli import (
     access,
     checking,
     dead_letters,
-    demonstration,
     exporting,
     filling,
     overriding,
@@ -20,16 +19,19 @@ from workers.cli import (
     processes,
     replaying,
     snapshotting,
+    withdrawing,
 )
-from workers.cli.command import Run
+from workers.cli.command import add_commands
+from workers.demo.command import add_arguments as add_demo
+from workers.demo.command import run as run_demo
 from workers.errors import WorkerError
 
 _EPILOG: Final = """\
 Every setting is an environment variable REFLINK_… or a line of the TOML file that REFLINK_CONFIG names;
 `reflink-worker settings` lists them. Workers log JSON lines to standard error and serve /metrics, /health/live
-and /health/ready. Exit codes: 0 drained, 1 failed, 2 bad settings or usage, 3 wrong topic, 4 slot taken, 5 fenced,
-6 flood of dead letters, 7 stalled, 8 refused by the broker, 9 no broker answers, 10 the ledger's disk refuses,
-11 no memory on the device, 143 a tool ended by SIGTERM.
+and /health/ready. Exit codes: 0 drained, 1 failed, 2 invalid settings or usage, 3 wrong topic, 4 slot taken, 5 fenced,
+6 flood of dead letters, 7 stalled, 8 refused by the broker, 9 no broker responds, 10 the state folder cannot be read or
+written, 11 no memory on the device, 143 a tool ended by SIGTERM.
 
 first steps:
   reflink-worker topics --partitions 6
@@ -41,15 +43,16 @@ first steps:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command. Returns its exit code."""
+    """Run one command and return its exit code. Expected errors are one line on stderr."""
+    guard()
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
     except WorkerError as error:
-        print(f"reflink-worker: {type(error).__name__}: {error}", file=sys.stderr)
+        complain(f"reflink-worker: {type(error).__name__}: {error}")
         return error.exit_code
     except ReflinkError as error:
-        print(f"reflink-worker: {type(error).__name__}: {error}", file=sys.stderr)
+        complain(f"reflink-worker: {type(error).__name__}: {error}")
         return 1
     except KeyboardInterrupt:
         return 130
@@ -57,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"reflink-worker: {where}{error.strerror or error}", file=sys.stderr)
+        complain(f"reflink-worker: {where}{error.strerror or error}")
         return 1
 
 
@@ -68,14 +71,21 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
-    def command(name: str, text: str, run: Run) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=text, description=text)
-        added.set_defaults(run=run)
-        return added
-
-    modules = (processes, filling, snapshotting, exporting, checking, dead_letters, overriding, replaying, access, pages)
-    for module in (*modules, demonstration):
+    command = add_commands(parser)
+    modules = (
+        processes,
+        filling,
+        withdrawing,
+        snapshotting,
+        exporting,
+        checking,
+        dead_letters,
+        overriding,
+        replaying,
+        access,
+        pages,
+    )
+    for module in modules:
         module.add_to(command)
+    add_demo(command("demo", "run the whole pipeline on this machine, with its own Kafka broker", run_demo))
     return parser

@@ -1,4 +1,4 @@
-"""The command that sends a paper of its own through the pipeline: check."""
+"""The command ``check``: send a test paper through the pipeline."""
 
 from __future__ import annotations
 
@@ -7,39 +7,42 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from workers import settings as configuration
 from workers.cli.command import AddCommand, ended_by_sigterm
-from workers.settings import KafkaSettings
+from workers.config import settings as configuration
+from workers.config.settings import KafkaSettings
 
 if TYPE_CHECKING:
-    from workers.checking import Step
+    from workers.tools.smoke_test import Step
 
 _EPILOG: Final = """\
-A work of the check's own enters the catalog, a paper that cites it goes through parser, linker, fallback and ledger, and
-its link is waited for. Then both are withdrawn, and it is waited until they are gone; on failure too they are withdrawn.
-Their identifiers begin with 10.5555/reflink-check. and are new each time. What stays is one line of the ledger's memory,
-that the paper was withdrawn. Behind much lag a longer --timeout is needed.
+The check adds a work of its own to the catalog, sends a paper that cites it through parser, linker, fallback and ledger,
+and waits for the link. Then it withdraws both, also after a failure, and waits until they are gone. Their identifiers begin
+with 10.5555/reflink-check. and are new each time. The ledger's record of the withdrawn paper remains. If the workers have
+much lag, the check needs a longer --timeout.
 
-Exit codes: 0 a link came out and is gone, 1 not: the message names the worker to look at, 143 ended by SIGTERM.
+Exit codes: 0 the link appeared and is gone, 1 it did not: the message names the worker to examine, 143 ended by SIGTERM.
 """
 
 
 def add_to(command: AddCommand) -> None:
-    """Adds check."""
-    check = command("check", "see a link come out: send a paper of its own, then take it back", _check)
-    check.epilog, check.formatter_class = _EPILOG, argparse.RawDescriptionHelpFormatter
+    """Add the command ``check``."""
+    check = command("check", "test the running pipeline: send a paper, wait for its link, withdraw it", _check, _EPILOG)
     check.add_argument(
-        "--timeout", type=float, default=60.0, metavar="SECONDS", help="for the link, and again for the withdrawal (default 60)"
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="limit for the link, and again for the withdrawal (default 60)",
     )
-    check.add_argument("--json", action="store_true", help="the result as an object")
+    check.add_argument("--json", action="store_true", help="print the result as a JSON object")
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from workers.checking import CheckFailed, check
+    from workers.tools.smoke_test import CheckFailed, check
 
     steps: list[Step] = []
 
-    def tell(step: Step) -> None:
+    def report(step: Step) -> None:
         steps.append(step)
         if not arguments.json:
             print(f"{step.seconds:7.2f} s  {step.name}: {step.detail}", flush=True)
@@ -47,7 +50,7 @@ def _check(arguments: argparse.Namespace) -> int:
     failure: CheckFailed | None = None
     with ended_by_sigterm():
         try:
-            check(configuration.read(KafkaSettings), arguments.timeout, tell)
+            check(configuration.read(KafkaSettings), arguments.timeout, report)
         except CheckFailed as error:
             failure = error
     if arguments.json:

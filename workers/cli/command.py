@@ -1,39 +1,50 @@
-"""How a module of commands adds its own to ``reflink-worker``, and how a long one is ended."""
+"""Types and helpers with which a module adds its commands to ``reflink-worker``, and ends them on SIGTERM."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: Runs a command with its arguments; returns the exit code.
+from workers.signals import handling
+
+#: Runs a command with its parsed arguments and returns the exit code.
 Run = Callable[[argparse.Namespace], int]
-#: Adds a command: its name, what it does in one line, what runs it.
-AddCommand = Callable[[str, str, Run], argparse.ArgumentParser]
+#: Adds a command: its name, its description in one line, the function that runs it, the text after its options (optional).
+AddCommand = Callable[..., argparse.ArgumentParser]
 
 
-def add_verbs(parser: argparse.ArgumentParser) -> AddCommand:
-    """How a command with commands of its own adds them."""
-    verbs = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+def add_commands(parser: argparse.ArgumentParser) -> AddCommand:
+    """Return a function that adds commands to ``parser``, one of which is required."""
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def verb(name: str, text: str, run: Run) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=text, description=text)
+    def command(name: str, text: str, run: Run, epilog: str = "") -> argparse.ArgumentParser:
+        formatter = argparse.RawDescriptionHelpFormatter
+        added = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=formatter)
         added.set_defaults(run=run)
         return added
 
-    return verb
+    return command
+
+
+def tool_logs(name: str, *, quiet: bool) -> None:
+    """Send the logs of a tool to standard error: warnings only, if ``quiet`` or on a terminal, where progress is displayed."""
+    from workers.telemetry import logs
+
+    logs.set_up("WARNING" if quiet or sys.stderr.isatty() else "INFO", worker=name)
+    # kafka-python warns when a large batch blocks its event loop for 0.1 s, which is normal for a bulk read.
+    logging.getLogger("kafka.net.selector").setLevel(logging.ERROR)
 
 
 @contextmanager
 def ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends what runs within as an exception would, so that it cleans up; the exit code is the shell's, 143."""
+    """Turn SIGTERM into SystemExit, so that the code within cleans up. The exit code is 143, as a shell reports it."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
+    with handling(end, signal.SIGTERM):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,4 +1,4 @@
-"""The commands that write reference pages: settings, metrics, schemas."""
+"""The commands ``settings``, ``metrics`` and ``schemas``: write the reference pages and the JSON Schemas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workers.cli.command import AddCommand
 
 
 def add_to(command: AddCommand) -> None:
-    """Adds settings, metrics and schemas."""
+    """Add the commands ``settings``, ``metrics`` and ``schemas``."""
     command("settings", "list every setting, as docs/configuration.md", _settings)
     command("metrics", "list every metric, as docs/metrics.md", _metrics)
     schemas = command("schemas", "write the JSON Schema of every event", _schemas)
@@ -17,14 +17,14 @@ def add_to(command: AddCommand) -> None:
 
 
 def _settings(_: argparse.Namespace) -> int:
-    from workers.reference import settings_page
+    from workers.cli.settings_page import settings_page
 
     print(settings_page(), end="")
     return 0
 
 
 def _metrics(_: argparse.Namespace) -> int:
-    from workers.reference import metrics_page
+    from workers.cli.settings_page import metrics_page
 
     print(metrics_page(), end="")
     return 0

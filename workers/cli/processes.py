@@ -1,4 +1,4 @@
-"""The commands that run a worker. Stages are imported where they run: a parser must not wait for torch."""
+"""The commands that run a worker. Each imports only its own stage, so that a parser does not wait for the import of torch."""
 
 from __future__ import annotations
 
@@ -7,69 +7,78 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from reflink.errors import ReflinkError
-from workers import settings as configuration
+from reflink.terminal import complain
 from workers.cli.command import AddCommand, Run
+from workers.config import settings as configuration
+from workers.config.settings import WorkerSettings
+from workers.config.unknown_names import unknown_names
 from workers.errors import WorkerError
-from workers.mistyped import unknown_names
-from workers.settings import WorkerSettings
+from workers.stage import Stage
 
 log = logging.getLogger(__name__)
 
 
 def add_to(command: AddCommand) -> None:
-    """Adds parser, linker, fallback and ledger."""
-    command("parser", "run a parser worker: papers to references", _worker(_parser_stage, configuration.ParserSettings))
-    command("linker", "run a linker worker: identifiers and meaning", _worker(_linker_stage, configuration.LinkerSettings))
-    command("fallback", "run a fallback worker: trigrams", _worker(_fallback_stage, configuration.FallbackSettings))
-    command("ledger", "run a ledger worker: one outcome per reference", _worker(_ledger_stage, configuration.LedgerSettings))
+    """Add the commands ``parser``, ``linker``, ``fallback`` and ``ledger``."""
+    workers: list[tuple[str, type[WorkerSettings], str]] = [
+        ("parser", configuration.ParserSettings, "papers to references"),
+        ("linker", configuration.LinkerSettings, "identifiers, locators, vectors"),
+        ("fallback", configuration.FallbackSettings, "trigrams"),
+        ("ledger", configuration.LedgerSettings, "one outcome per reference"),
+    ]
+    for name, model, purpose in workers:
+        command(name, f"run a {name} worker: {purpose}", worker(partial(stage_class, name), model))
 
 
-def _worker(make: Callable[[Any], Any], model: type[WorkerSettings]) -> Run:
+def stage_class(name: str) -> Any:
+    """Return the class of a worker's stage. Imports no other stage."""
+    match name:
+        case "parser":
+            from workers.papers.stage import ParserStage
+
+            return ParserStage
+        case "linker":
+            from workers.linking.linker_stage import LinkerStage
+
+            return LinkerStage
+        case "fallback":
+            from workers.linking.fallback_stage import FallbackStage
+
+            return FallbackStage
+        case _:
+            from workers.ledger.stage import LedgerStage
+
+            return LedgerStage
+
+
+def worker(stage_class: Callable[[], Callable[[Any], Stage[Any, Any]]], model: type[WorkerSettings]) -> Run:
+    """Return a command that runs a stage with settings read from the environment. ``stage_class`` imports the stage."""
+
     def run(_: argparse.Namespace) -> int:
-        from workers import logs
-        from workers.runtime import Runtime, run_until_signalled
+        from workers.runtime.process_memory import limit_arenas
+
+        limit_arenas()
+        from workers.runtime.runtime import Runtime, run_until_signalled
+        from workers.telemetry import logs
 
         settings = configuration.read(model)
-        stage = make(settings)
+        stage = stage_class()(settings)
         logs.set_up(settings.log_level, worker=stage.name, slot=settings.slot)
         if unknown := unknown_names(os.environ):
-            log.warning("ignored: no settings, the names they may stand for beside them", extra={"names": unknown})
+            log.warning("unknown settings ignored; similar names of settings are beside them", extra={"names": unknown})
         try:
             run_until_signalled(Runtime(stage, settings))
             code = 0
         except ReflinkError as error:
-            print(f"reflink-worker: {type(error).__name__}: {error}", file=sys.stderr)
+            complain(f"reflink-worker: {type(error).__name__}: {error}")
             code = error.exit_code if isinstance(error, WorkerError) else 1
         sys.stderr.flush()
-        # Not by way of the interpreter's end: threads of native libraries that still run then abort the process, and the
-        # exit code, by which an operator knows what happened, would be lost.
+        # Skip the interpreter's shutdown: threads of native libraries that are still running would abort the process then, and
+        # the exit code, which tells an operator the cause, would be lost.
         os._exit(code)
 
     return run
-
-
-def _parser_stage(settings: configuration.ParserSettings) -> Any:
-    from workers.parser import ParserStage
-
-    return ParserStage(settings)
-
-
-def _linker_stage(settings: configuration.LinkerSettings) -> Any:
-    from workers.linker import LinkerStage
-
-    return LinkerStage(settings)
-
-
-def _fallback_stage(settings: configuration.FallbackSettings) -> Any:
-    from workers.fallback import FallbackStage
-
-    return FallbackStage(settings)
-
-
-def _ledger_stage(settings: configuration.LedgerSettings) -> Any:
-    from workers.ledger.stage import LedgerStage
-
-    return LedgerStage(settings)

@@ -1,4 +1,4 @@
-"""How a replay shows on a terminal, in logs or as JSON lines, and how it is stopped."""
+"""Show the progress of a replay on a terminal, in logs or as JSON lines, and stop a replay on a signal."""
 
 from __future__ import annotations
 
@@ -6,51 +6,53 @@ import logging
 import signal
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from reflink.terminal import Terminal
 from workers.replay.pacing import Forecast
+from workers.signals import handling
 
 if TYPE_CHECKING:
-    from workers.replay.position import Position
-    from workers.replay.replaying import Told
+    from workers.replay.checkpoint import Position
+    from workers.replay.runner import Report
 
 log = logging.getLogger(__name__)
 
-#: Between two lines on the way.
+#: Time between two progress lines.
 _LINE_EVERY_S: Final = 5.0
 _SHOW_EVERY_S: Final = 0.2
 _PHASES: Final = {"count": "counting", "send": "sending"}
 
 
 class Stop:
-    """Ctrl-C and SIGTERM end what runs within when it has committed; ``code`` is then the exit code. A second one ends it."""
+    """A request to end the replay after its next commit. ``code``: the exit code, None while nothing was requested."""
 
     def __init__(self) -> None:
         self.code: int | None = None
 
-    def _end(self, number: int, _: object) -> None:
+    def request(self, number: int, _: object) -> None:
+        """Handle a signal: the first sets ``code``, a second raises SystemExit."""
         if self.code is not None:
             raise SystemExit(self.code)
         self.code = 128 + number
 
-    def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._end) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+@contextmanager
+def stopped_by_signals() -> Iterator[Stop]:
+    """Yield a Stop that Ctrl-C and SIGTERM request."""
+    stop = Stop()
+    with handling(stop.request, signal.SIGINT, signal.SIGTERM):
+        yield stop
 
 
 def line_of(name: str, position: Position, **more: Any) -> dict[str, Any]:
-    """A replay as an object: how far it is, JSON-ready."""
+    """Return the progress of a replay as JSON-ready builtins."""
     return {
         "name": name,
         "share": round(position.share, 6),
@@ -61,7 +63,7 @@ def line_of(name: str, position: Position, **more: Any) -> dict[str, Any]:
         "unreadable": position.total("unreadable"),
         "began": _iso(position.began),
         "at": _iso(position.at),
-        "selection": dict(position.said),
+        "selection": dict(position.criteria),
         **more,
     }
 
@@ -71,7 +73,11 @@ def _iso(milliseconds: int) -> str:
 
 
 class Display:
-    """Shows what it hears: a bar to who watches, else a line every few seconds, JSON on standard output or a log."""
+    """Shows progress reports. Use as a context manager.
+
+    It shows a progress bar on a terminal, otherwise a log record every 5 s; with ``as_json`` a line of JSON on standard output
+    every 5 s; with ``quiet`` neither bar nor log records.
+    """
 
     def __init__(self, name: str, *, as_json: bool, quiet: bool) -> None:
         self._name, self._json, self._quiet = name, as_json, quiet
@@ -86,44 +92,44 @@ class Display:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[told]}"),
+                TextColumn("{task.fields[report]}"),
             )
-            self._progress = self._bars.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
-            self._task = self._progress.add_task("replay", total=None, told="")
+            self._progress = self._bars.enter_context(Progress(*columns, console=Terminal(stderr=True), transient=True))
+            self._task = self._progress.add_task("replay", total=None, report="")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bars.close()
 
-    def show(self, told: Told) -> None:
-        """Takes news; shows it when it is time."""
+    def show(self, report: Report) -> None:
+        """Take a progress report, and show it if enough time has passed since the last one."""
         now = time.monotonic()
         if now - self._shown < _SHOW_EVERY_S:
             return
         self._shown = now
-        sent, selected = told.position.total("sent"), told.position.selected
-        if told.phase == "send":
+        sent, selected = report.position.total("sent"), report.position.selected
+        if report.phase == "send":
             self._forecast.saw(sent)
-        left_s = self._forecast.left_s(selected - sent) if told.phase == "send" else None
+        left_s = self._forecast.left_s(selected - sent) if report.phase == "send" else None
         ends = None if left_s is None else datetime.now(UTC) + timedelta(seconds=left_s)
         if self._progress is not None:
-            what = f"{sent:,} of {selected:,} sent, {self._forecast.rate:,.0f}/s" if told.phase == "send" else ""
-            what += ", linkers are behind" if told.held_up else ""
+            what = f"{sent:,} of {selected:,} sent, {self._forecast.rate:,.0f}/s" if report.phase == "send" else ""
+            what += ", waiting for the linkers" if report.held_up else ""
             what += f", ends {ends.astimezone():%m-%d %H:%M}" if ends is not None else ""
             self._progress.update(
-                self._task, description=_PHASES[told.phase], completed=told.read, total=max(1, told.of), told=what
+                self._task, description=_PHASES[report.phase], completed=report.read, total=max(1, report.of), report=what
             )
         elif now - self._lined >= _LINE_EVERY_S and not (self._quiet and not self._json):
             self._lined = now
             more = {
-                "phase": told.phase,
-                "share": round(told.read / told.of, 6) if told.of else 1.0,
+                "phase": report.phase,
+                "share": round(report.read / report.of, 6) if report.of else 1.0,
                 "rate": round(self._forecast.rate, 1),
-                "held_up": told.held_up,
+                "held_up": report.held_up,
                 "ends": None if ends is None else ends.isoformat(timespec="seconds"),
                 "done": False,
             }
-            line = line_of(self._name, told.position, **more)
+            line = line_of(self._name, report.position, **more)
             if self._json:
                 print(orjson.dumps(line).decode(), flush=True)
             else:

@@ -1,10 +1,9 @@
-"""The ledger: the one current outcome of every reference, and who has outcomes judged again.
+"""Ledger: publishes the one current outcome of every reference and requests re-evaluations.
 
-- ``stage``: what the runtime runs; ``view``: what its pure functions see
-- ``taking``: events of ``outcomes``; ``asking``: what is published, and what is sent to be judged again
-- ``waking``, ``sweeping``, ``settling``: the chores; ``permits``: how many a second
-- ``overriding``, ``override_reading``, ``override_inbox``: what curators say
-- ``store``, ``indexing``, ``restoring``: the outcomes of a partition on disk, by key, and how they come back
-- ``worktable``, ``components``: works by key on disk, with a log of changes
-- ``rocks``, ``filelist``: a RocksDB, its care, and its damages
+- ``stage``: the stage that the runtime runs; ``view``: the state that its pure functions read; ``transaction``: their reads and
+  writes in one partition
+- ``apply_outcomes``: events of ``outcomes``; ``papers``: states of papers; ``reevaluation``: requests for re-evaluation
+- ``change_propagation`` and ``change_filter``, ``sweep``, ``override_settling``: background tasks
+- ``override_rules``, ``override_reader``, ``override_inbox``: overrides by curators
+- ``recovery``: restores the stores of a partition; ``stores``: the stores on disk
 """

@@ -1,7 +1,13 @@
-"""Ledger: the one current outcome of every reference, the only writer of ``links``, and who has outcomes judged again.
+"""Ledger stage: publishes the one current outcome of every reference to ``links`` and requests re-evaluations.
 
-Handling records (taking.py), waking (waking.py), sweeping (sweeping.py) and settling overrides (settling.py) are pure functions
-over a view; here they meet what is read and written.
+Four modules hold the rules as pure functions of a view: apply_outcomes.py (records of ``outcomes``), change_propagation.py,
+sweep.py and override_settling.py (overrides and due references). This module connects them to the topics, stores and works.
+
+Invariants:
+1. No other worker writes ``links``.
+2. A store never holds an outcome that is not committed, because only ``committed`` writes the stage's output to the stores.
+
+Cost: a background task takes about 40 ms of CPU time and requests at most 200 re-evaluations.
 """
 
 from __future__ import annotations
@@ -14,85 +20,88 @@ from typing import Final, cast
 
 from reflink.verdict.judge import warm
 from schemas import ManifestEvent, OutcomesEvent, read_outcome_event
-from workers import metrics
-from workers.catalog_reading import CatalogReader, change_of
+from workers.catalog.topic_reader import CatalogReader, change_of
+from workers.config.settings import LedgerSettings
 from workers.errors import Stalled
+from workers.kafka.topics import TRUSTED_S, TopicAdmin, short_hash
+from workers.ledger.apply_outcomes import apply_manifest, apply_outcomes
+from workers.ledger.change_propagation import propagate
 from workers.ledger.override_inbox import OverrideInbox
-from workers.ledger.permits import Permits
-from workers.ledger.restoring import prepare, roll_forward
-from workers.ledger.settling import ask_due
-from workers.ledger.store import TABLES, PartitionStore, Topical
-from workers.ledger.sweeping import sweep
-from workers.ledger.taking import take_manifest, take_outcomes
-from workers.ledger.view import LedgerView, Row, WorksByKey, by_partition
-from workers.ledger.waking import wake
-from workers.ledger.worktable import WorkTable
-from workers.settings import LedgerSettings
-from workers.stage import Output, Place, Received, Stage
-from workers.topics import TOPICS, TopicAdmin, short_hash
+from workers.ledger.override_settling import request_due
+from workers.ledger.papers import PaperCache
+from workers.ledger.recovery import prepare, roll_forward
+from workers.ledger.stores.outcome_store import TABLES, PartitionStore, Topical, block_cache
+from workers.ledger.stores.work_table import WorkTable
+from workers.ledger.sweep import sweep
+from workers.ledger.transaction import LedgerTransaction
+from workers.ledger.view import PROPAGATION, Cursor, LedgerView, Row, WorksByKey, by_partition
+from workers.rates import TokenBucket
+from workers.records import Partition, Received
+from workers.stage import Output, Stage
+from workers.telemetry import metrics
 
 log = logging.getLogger(__name__)
 
-#: Others wait for what it wakes; but a look at few works costs as much as at many, and so does the transaction after it.
+#: How long the broker may wait for more works. A long wait delays re-evaluations; a short one has a higher cost per work,
+#: because propagating few works costs as much as propagating many, and so does the transaction that follows.
 _LINGER_MS: Final = 200
-#: How often the topic of overrides is looked at.
+#: Interval between polls of the topic ``overrides``.
 _OVERRIDES_S: Final = 0.2
-#: Judgements asked for in one chore, and about how many seconds of the processor it takes.
-_MOST_ASKED: Final = 200
-_CHORE_S: Final = 0.04
-#: References remembered as asked for; of one that is forgotten the worst is that it is judged twice.
+#: Limits of one background task: re-evaluations requested, and CPU time (approximate).
+_MAX_REQUESTS: Final = 200
+_TASK_S: Final = 0.04
+#: Number of requested re-evaluations that are remembered. A reference that is forgotten is at worst evaluated twice.
 _REMEMBERED: Final = 200_000
-#: Half the time that tombstones are kept: what was deleted since is still told.
-_STALE_S: Final = int(TOPICS["links"].config["delete.retention.ms"]) / 2000
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEvent:
-    """An event of ``outcomes`` with its partition; None for one of ``catalog``, which is only checked."""
+    """Event of ``outcomes`` with its partition. ``event`` is None for a record of ``catalog``, which is only checked."""
 
     partition: int
     event: ManifestEvent | OutcomesEvent | None
 
 
 class LedgerStage(Stage[LedgerEvent, LedgerView]):
-    """Reads ``outcomes`` and keeps ``links``; follows the catalog and has outcomes judged again that it may change.
+    """Stage that consumes ``outcomes``, publishes ``links``, follows the catalog and requests re-evaluations for its changes.
 
-    It also consumes ``catalog`` in its group, so that a bad event there is dead-lettered once and not by every follower.
+    It also consumes ``catalog`` in its group, so that an invalid event there becomes one dead letter, not one per follower.
     """
 
     name = "ledger"
     inputs = ("outcomes",)
     background_inputs = ("catalog",)
-    background_linger_s = 1.0  # nobody waits for these
+    background_linger_s = 1.0  # these records are only checked, so a delay is harmless
     outputs = ("links", "manifests", "catalog", "retries")
     follows = ("catalog", "links", "manifests", "overrides")
     sequential = True
 
-    #: The works by key; set by ``warm``.
+    #: The table of works; set by ``warm``.
     works: WorksByKey
 
     def __init__(self, settings: LedgerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
         self.stores: dict[int, PartitionStore] = {}
         self.overrides = OverrideInbox(settings, self.stores, self.name)
-        self._wakes = Permits(settings.wakes_per_s, clock=clock)
-        self._sweeps = Permits(settings.sweep_per_s, saved_s=10.0, clock=clock)
-        self._asked: dict[tuple[int, str], bytes] = {}
+        self._requests = TokenBucket.full(settings.wakes_per_s, 1.0, clock())
+        self._sweeps = TokenBucket.full(settings.sweep_per_s, 10.0, clock())
+        self._requested: dict[tuple[int, str], bytes] = {}
+        self._papers, self._blocks = PaperCache(), block_cache()
         self._next_overrides = 0.0
         self._turn = 0
-        #: Partitions in whose store nothing is due any more: only when a store is opened does anything become so.
+        #: Partitions without rows left in the table ``due``. Rows are added only when a store is restored.
         self._none_due: set[int] = set()
-        #: The output last offered as a chore, and how many overrides of each partition it settles.
+        #: The last output offered as a background task, and the number of overrides that it settles, by partition.
         self._offered: tuple[Output, dict[int, int]] | None = None
 
     def warm(self) -> None:
-        """Opens the works and reads the catalog topic to its end. Raises StoreFailed, Stalled and ModelNotFound."""
-        warm()  # a verdict that does not fit this code is no reference's fault: fail now
+        """Open the table of works and read the catalog topic to its end. Raises StoreFailed, Stalled and ModelNotFound."""
+        warm()  # fail now if the verdict does not fit this code, instead of rejecting references later
         with TopicAdmin(self.settings) as admin:
-            place = short_hash(admin.cluster_id() + self.settings.topic_prefix)
+            origin = short_hash(admin.cluster_id() + self.settings.topic_prefix)
             topic_id = admin.topic_ids(["catalog"])["catalog"]
-        self.folder = self.settings.state_dir / f"links-{place}"
-        table = WorkTable(self.settings.state_dir / f"works-{place}", topic_id=topic_id, stale_after_s=_STALE_S)
+        self.folder = self.settings.state_dir / f"links-{origin}"
+        table = WorkTable(self.settings.state_dir / f"works-{origin}", topic_id=topic_id, stale_after_s=TRUSTED_S)
         self.works, self._table = table, table
         self.reader = CatalogReader(self.settings, table.offset, linger_ms=_LINGER_MS)
         end, moved = self.reader.start(), time.monotonic()
@@ -101,80 +110,90 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
                 moved = time.monotonic()
             elif time.monotonic() - moved > self.settings.call_deadline_s:
                 raise Stalled(
-                    f"the catalog topic cannot be read: nothing came behind offset {table.offset} for "
+                    f"the catalog topic cannot be read: no record after offset {table.offset} arrived within "
                     f"{self.settings.call_deadline_s:g} s, and it ends at {end}"
                 )
             else:
                 time.sleep(0.01)
 
     def decode(self, record: Received) -> LedgerEvent:
-        """Raises BadRecord."""
+        """Decode a record of ``outcomes``, or check a record of ``catalog``. Raises BadRecord."""
         if record.topic == "outcomes":
             return LedgerEvent(record.partition, read_outcome_event(record.value or b""))
         change_of(record.key, record.value)
         return LedgerEvent(record.partition, None)
 
     def view(self, batch: Sequence[LedgerEvent]) -> LedgerView:
-        """The stores as of the last commit."""
-        return LedgerView(self.stores, self.works, asked=self._asked)
+        """Return a view of the stores as of the last commit, and of the table of works."""
+        return LedgerView(self.stores, self.works, requested=self._requested, papers=self._papers)
 
     def handle(self, batch: Sequence[LedgerEvent], view: LedgerView) -> Output:
-        """Publishes what is newer and different; a tombstone for what is gone."""
+        """Publish each outcome that is newer and different, and a tombstone for each removed reference."""
         output = Output()
         for each in batch:
             if isinstance(each.event, ManifestEvent):
-                take_manifest(each.partition, each.event, view, output)
+                apply_manifest(each.event, LedgerTransaction(each.partition, view, output))
             elif each.event is not None:
-                take_outcomes(each.partition, each.event, view, output)
+                apply_outcomes(each.event, LedgerTransaction(each.partition, view, output))
         return output
 
-    def chore(self) -> Output | None:
-        """Overrides that came, then what is due and what changes of the catalog concern, then the sweep."""
+    def background_task(self) -> Output | None:
+        """Return the next background task: new overrides, else due references and changes of the catalog, else the sweep.
+
+        The sweep also requires permits for change propagation: without them, changes may be waiting that were not read.
+        """
         self._turn += 1
         output, settled = Output(), dict[int, int]()
         for partition in self._in_turn():
-            if number := self.overrides.settle(partition, self._view_after(output), output):
+            if number := self.overrides.settle(LedgerTransaction(partition, self._view_after(output), output)):
                 settled[partition] = number
-                output.places |= {("outcomes", partition)}
-        view = LedgerView(self.stores, self.works)
-        metrics.CHANGES_BEHIND.set(max((self.works.offset - view.woken(each) for each in self.stores), default=0))
-        if not settled and not self._wake(output) and self._wakes.left():
+                output.partitions |= {("outcomes", partition)}
+        cursors = [Cursor.read(store.get("progress", PROPAGATION)) for store in self.stores.values()]
+        metrics.CHANGES_BEHIND.set(max((self.works.offset - cursor.offset for cursor in cursors), default=0))
+        if not settled and not self._propagate(output) and self._requests.saved(self._clock()) >= 1:
             self._sweep(output)
-        if not output.places:
+        if not output.partitions:
             return None
         self._offered = (output, settled)
         return output
 
-    def assigned(self, places: Sequence[Place]) -> None:
-        """Opens the partitions' stores and brings them up to what is published. Raises StoreFailed."""
-        partitions = [partition for topic, partition in places if topic == "outcomes"]
-        if not partitions:
+    def assigned(self, partitions: Sequence[Partition]) -> None:
+        """Open the partitions' stores and bring them up to the published state. Raises StoreFailed and Stalled.
+
+        Does not wait for a partition that is revoked meanwhile: nothing of it is committed before ``released``.
+        """
+        numbers = [number for topic, number in partitions if topic == "outcomes"]
+        if not numbers:
             return
         with TopicAdmin(self.settings) as admin:
             found = admin.topic_ids(TABLES)
+            self.overrides.partitions = admin.find(["overrides"])["overrides"].partitions
         topic_ids: dict[Topical, str | None] = {table: found.get(table) for table in TABLES}
-        for partition in partitions:
-            store = PartitionStore(self.folder / str(partition), stale_after_s=_STALE_S, topic_ids=topic_ids)
+        for partition in numbers:
+            store = PartitionStore(
+                self.folder / str(partition), stale_after_s=TRUSTED_S, topic_ids=topic_ids, cache=self._blocks
+            )
             prepare(store, self.works)
             self.stores[partition] = store
-        heard = roll_forward({partition: self.stores[partition] for partition in partitions}, self.works, self.settings)
-        self.overrides.hear(heard)
+        opened = {partition: self.stores[partition] for partition in numbers}
+        overrides = roll_forward(opened, self.works, self.settings, self.wanted)
+        self.overrides.add(overrides)
         self.overrides.follow()
 
-    def released(self, places: Sequence[Place]) -> None:
-        """Closes the partitions' stores; they stay on disk for the next time."""
-        gone = [partition for topic, partition in places if topic == "outcomes" and partition in self.stores]
+    def released(self, partitions: Sequence[Partition]) -> None:
+        """Close the partitions' stores. They stay on disk for the next assignment."""
+        gone = [number for topic, number in partitions if topic == "outcomes" and number in self.stores]
         for partition in gone:
             self.stores.pop(partition).close()
         self._none_due.difference_update(gone)
         if gone:
-            self._asked = {key: value for key, value in self._asked.items() if key[0] in self.stores}
+            self._requested = {key: value for key, value in self._requested.items() if key[0] in self.stores}
             self.overrides.follow()
 
-    def committed(self, output: Output, offsets: Mapping[Place, int]) -> None:
-        """Writes what was published to the stores. Raises StoreFailed.
+    def committed(self, output: Output, offsets: Mapping[Partition, int]) -> None:
+        """Write the committed output to the stores. Raises StoreFailed.
 
-        What the stores say is then behind what is published, so nothing may be decided by it: the worker must end.
+        After a failure the stores are behind the topics, so no decision may be based on them: the worker must end.
         """
         writes = cast("dict[Row, bytes | None]", output.writes)
         rows = by_partition(writes)
@@ -192,16 +211,16 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         self._remember(writes)
 
     def follow(self, seconds: float) -> bool:
-        """Takes in new works, and what curators say."""
+        """Apply new works, for about ``seconds`` at most, and read new overrides. Return whether there were any."""
         now = time.monotonic()
-        heard = False
+        new_overrides = False
         if now >= self._next_overrides:
             self._next_overrides = now + _OVERRIDES_S
-            heard = self.overrides.take()
-        return self._follow_catalog(seconds) or heard
+            new_overrides = self.overrides.take()
+        return self._follow_catalog(seconds) or new_overrides
 
     def close(self) -> None:
-        """Closes all stores, and lets go of what is followed."""
+        """Close the readers, the stores and the table of works."""
         if hasattr(self, "reader"):
             self.reader.close()
         self.overrides.close()
@@ -210,73 +229,72 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         if hasattr(self, "_table"):
             self._table.close()
 
-    # Chores
+    # Background tasks
 
     def _in_turn(self) -> Iterator[int]:
-        """Each partition once, beginning with another one in every chore."""
+        """Yield each partition once, starting with another one in every background task."""
         partitions = sorted(self.stores)
         for number in range(len(partitions)):
             yield partitions[(self._turn + number) % len(partitions)]
 
-    def _wake(self, output: Output) -> bool:
-        """What is due and what changes concern, of as many partitions as the time allows; whether there was anything."""
-        until = time.thread_time() + _CHORE_S
+    def _propagate(self, output: Output) -> bool:
+        """Process due references and changes of as many partitions as time and permits allow. Return whether there were any."""
+        until = time.thread_time() + _TASK_S
         for partition in self._in_turn():
-            most = min(self._wakes.left(), _MOST_ASKED) - len(output.messages)
-            if most < 1 or time.thread_time() > until:
+            limit = min(int(self._requests.saved(self._clock())), _MAX_REQUESTS) - len(output.messages)
+            if limit < 1 or time.thread_time() > until:
                 break
             if partition not in self._none_due:
-                if not self._take_in(partition, ask_due(partition, self._view_after(output), most), output):
+                if not self._add(partition, request_due(partition, self._view_after(output), limit), output):
                     self._none_due.add(partition)
-                most -= len(output.messages)
-            if most > 0:
-                self._take_in(
-                    partition, wake(partition, self._view_after(output), most, self.settings.wake_probability), output
-                )
-        self._wakes.spend(sum(output.observed.asked.values()))
-        return bool(output.places)
+                limit -= len(output.messages)
+            if limit > 0:
+                step = propagate(partition, self._view_after(output), limit, self.settings.wake_probability)
+                self._add(partition, step, output)
+        self._requests.spend(sum(output.observed.requested.values()))
+        return bool(output.partitions)
 
     def _sweep(self, output: Output) -> bool:
-        """One step of the sweep of the first partition that has one; whether there was any."""
+        """Do one step of the sweep in the first partition that has one. Return whether there was one."""
         every_ms, now = int(self.settings.sweep_every_h * 3_600_000), int(self._clock() * 1000)
         for partition in self._in_turn():
-            most = min(self._sweeps.left(), _MOST_ASKED)
-            if most < 1:
+            limit = min(int(self._sweeps.saved(self._clock())), _MAX_REQUESTS)
+            if limit < 1:
                 return False
-            if step := sweep(partition, self._view_after(output), most, now, every_ms):
-                self._take_in(partition, step.output, output)
+            if step := sweep(partition, self._view_after(output), limit, now, every_ms):
+                self._add(partition, step.output, output)
                 self._sweeps.spend(step.cost)
                 return True
         return False
 
     def _view_after(self, output: Output) -> LedgerView:
-        return LedgerView(self.stores, self.works, output.writes, self._asked)
+        return LedgerView(self.stores, self.works, output.writes, self._requested, self._papers)
 
-    def _take_in(self, partition: int, done: Output | None, output: Output) -> bool:
-        if done is None:
+    def _add(self, partition: int, step: Output | None, output: Output) -> bool:
+        if step is None:
             return False
-        output.add(done)
-        output.places |= {("outcomes", partition)}
+        output.add(step)
+        output.partitions |= {("outcomes", partition)}
         return True
 
     def _remember(self, writes: Mapping[Row, bytes | None]) -> None:
         for (partition, table, reference), value in writes.items():
-            if table == "asked" and value is not None:
-                self._asked[partition, reference] = value
-        while len(self._asked) > _REMEMBERED:
-            del self._asked[next(iter(self._asked))]
+            if table == "requested" and value is not None:
+                self._requested[partition, reference] = value
+        while len(self._requested) > _REMEMBERED:
+            del self._requested[next(iter(self._requested))]
 
     # The catalog
 
     def _follow_catalog(self, seconds: float) -> bool:
         until = time.monotonic() + seconds
-        any_news = False
-        while (news := self.reader.take()) is not None:
-            any_news = True
-            self._table.apply(news.records, news.offset)
+        changed = False
+        while (changes := self.reader.take()) is not None:
+            changed = True
+            self._table.apply(changes.records, changes.offset)
             if time.monotonic() >= until:
                 break
         metrics.CATALOG_WORKS.set(len(self._table))
         metrics.CATALOG_OFFSET.set(self._table.offset)
         metrics.CATALOG_LAG.set(max(0, self.reader.end - self._table.offset))
-        return any_news
+        return changed

@@ -1,7 +1,7 @@
-"""``reflink-worker replay``: judging again at one's own pace, all references or a selection.
+"""``reflink-worker replay``: re-evaluate all or selected references at a limited rate.
 
-- ``replaying``: one run of it; ``position``: how far it is, kept in Kafka; ``sending``: both in one transaction
-- ``selecting``, ``ranges``, ``sieving``, ``superseding``: which records of ``links`` are meant
-- ``pacing``, ``lagging``: not faster than wanted, and not ahead of the linkers
-- ``rehearsing``, ``comparing``: the dry run, and what it would change
+- ``runner``: one run; ``checkpoint``: its progress, stored in Kafka; ``transaction``: records and progress in one transaction
+- ``selection``, ``record_filter``, ``latest_offsets``: which records of ``links`` to replay
+- ``pacing``: the rate limit, and the limit on records that the linkers have not read yet
+- ``dry_run``, ``diff``: the dry run, and the changes that a replay would make
 """

@@ -9,11 +9,12 @@ from typing import Any, get_args
 from reflink.entities import Link, Reference, Work
 from schemas import LinkEvent, ManifestEvent, Outcome, OutcomesEvent, OverrideEvent, ReferenceEvent
 from tests.workers.ledger.worktables import MemoryWorkTable
-from workers.ledger.indexing import keys_of
+from workers.config.settings import LedgerSettings
 from workers.ledger.stage import LedgerEvent, LedgerStage, LedgerView
-from workers.ledger.store import TABLES, Table, Topical
-from workers.settings import LedgerSettings
-from workers.stage import Message, Output, Received
+from workers.ledger.stores.key_index import keys_of
+from workers.ledger.stores.outcome_store import TABLES, Table, Topical
+from workers.records import Message, Received
+from workers.stage import Output
 
 CITING = "doi:10.5555/citing"
 Ledgered = ManifestEvent | OutcomesEvent
@@ -61,7 +62,7 @@ def outcomes(
 
 
 class Memory:
-    """A PartitionStore without disk; test_store.py shows that the real one is no different."""
+    """A PartitionStore without disk; test_outcome_store.py shows that the real one is no different."""
 
     def __init__(self) -> None:
         self.tables: dict[Table, dict[str, bytes]] = {table: {} for table in get_args(Table)}
@@ -152,19 +153,19 @@ class Ledger:
         """What a curator says, as a record of ``overrides``."""
         key = (reference or (override.reference if override else "")).encode()
         value = None if override is None else override.to_json()
-        self.stage.overrides.hear([(0, Received("overrides", 0, self.said, key, value, (), 0))])
+        self.stage.overrides.add([(0, Received("overrides", 0, self.said, key, value, (), 0))])
         self.said += 1
 
-    def chore(self) -> list[Message]:
-        """One chore, committed."""
-        output = self.stage.chore()
+    def background_task(self) -> list[Message]:
+        """One background task, committed."""
+        output = self.stage.background_task()
         return [] if output is None else self.commit(output)
 
-    def chores(self, most: int = 50) -> list[Message]:
-        """Chores until there is nothing left to do."""
+    def background_tasks(self, most: int = 50) -> list[Message]:
+        """Background tasks until there is nothing left to do."""
         messages = []
         for _ in range(most):
-            output = self.stage.chore()
+            output = self.stage.background_task()
             if output is None:
                 return messages
             messages += self.commit(output)

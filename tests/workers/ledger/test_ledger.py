@@ -12,8 +12,11 @@ from reflink.errors import BadRecord
 from schemas import CatalogEvent, LinkEvent
 from schemas.links import PaperState
 from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcomes
-from workers.ledger.stage import LedgerEvent, LedgerView, take_outcomes
-from workers.stage import Output, Received
+from workers.ledger.apply_outcomes import apply_outcomes
+from workers.ledger.stage import LedgerEvent, LedgerView
+from workers.ledger.transaction import LedgerTransaction
+from workers.records import Received
+from workers.stage import Output
 
 
 @pytest.fixture
@@ -108,8 +111,9 @@ def test_handling_changes_no_store(ledger: Ledger):
 
 def test_arrivals_are_observed_only_for_what_is_published(ledger: Ledger):
     output = Output()
-    take_outcomes(0, outcomes(3, 1, {"a": "x:1"}), LedgerView(ledger.stage.stores, ledger.stage.works), output)
-    take_outcomes(0, outcomes(3, 2, {"a": "x:1"}), LedgerView(ledger.stage.stores, ledger.stage.works), output)
+    for version in (1, 2):
+        view = LedgerView(ledger.stage.stores, ledger.stage.works)
+        apply_outcomes(outcomes(3, version, {"a": "x:1"}), LedgerTransaction(0, view, output))
     assert output.observed.arrivals == [(30, True)]
 
 
@@ -140,7 +144,7 @@ def test_sound_catalog_events_pass(ledger: Ledger, key: bytes, value: bytes | No
     [
         (None, None, "key must be a work id"),
         (None, WORK, "key must be a work id"),
-        (b"doi:10.1/b", WORK, "its key is"),
+        (b"doi:10.1/b", WORK, "the key is"),
         (b"doi:10.1/a", b"{}", "schema_version"),
         (b"doi:10.1/a", b"", "CatalogEvent"),
     ],

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas import ManifestEvent, OutcomesEvent
+from tests.profiles import examples
 from tests.workers.ledger.ledgered import Ledger, Ledgered, manifest, outcomes
 from workers.ledger.stage import LedgerView
 from workers.stage import Output
@@ -55,9 +56,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Ledgered], dict[str, str | None], b
     return arrived, final, distinct
 
 
-quick = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+quick = settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @quick

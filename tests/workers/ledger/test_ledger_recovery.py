@@ -9,11 +9,11 @@ from pathlib import Path
 from tests.kafka import send, worker_settings
 from tests.workers.ledger.ledgered import Ledger, manifest, outcomes
 from tests.workers.ledger.worktables import MemoryWorkTable
-from workers.ledger.restoring import roll_forward
+from workers.config.settings import KafkaSettings, LedgerSettings
+from workers.kafka.topics import TopicAdmin
+from workers.ledger.recovery import roll_forward
 from workers.ledger.stage import LedgerStage
-from workers.ledger.store import TABLES, PartitionStore
-from workers.settings import KafkaSettings, LedgerSettings
-from workers.topics import TopicAdmin
+from workers.ledger.stores.outcome_store import TABLES, PartitionStore
 
 
 def test_what_was_committed_and_not_written_is_read_from_the_topics(kafka, tmp_path: Path):
@@ -61,7 +61,7 @@ def test_a_topic_that_was_created_anew_is_not_taken_for_the_old_one(kafka: Kafka
     with TopicAdmin(kafka) as admin:
         before = admin.topic_ids(["links"])
         admin.admin.delete_topics([kafka.topic("links")])
-        until(lambda: not admin.find(["links"]))
+        until(lambda: kafka.topic("links") not in admin.admin.list_topics())
         admin.create(3, 1)
         assert admin.topic_ids(["links"]) != before
     send(kafka, "links", [(b"%d" % number, b"new") for number in range(100, 400)])

@@ -1,14 +1,14 @@
-"""A work table in memory, written for plainness: what ``workers.ledger.worktable.WorkTable`` must answer."""
+"""A work table in memory, written for plainness: what ``workers.ledger.stores.work_table.WorkTable`` must answer."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
 
+from reflink.blocking.keys import hashed, work_key, work_keys
 from reflink.catalog.mapped import keys_of
 from reflink.entities import Work
-from reflink.keys import hashed, work_key, work_keys
-from workers.ledger.worktable import Change
+from workers.ledger.stores.work_table import Change
 
 
 class MemoryWorkTable:
@@ -16,7 +16,7 @@ class MemoryWorkTable:
 
     def __init__(self) -> None:
         self.offset = 0
-        self.born = secrets.token_bytes(8)
+        self.table_id = secrets.token_bytes(8)
         self.works: dict[str, Work] = {}
         self._canonical: dict[str, str] = {}
         self._changes: list[Change] = []

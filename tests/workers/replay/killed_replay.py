@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-import workers.replay.replaying
+import workers.replay.runner
 from workers.cli import main
-from workers.replay import sending as replay_sending
-from workers.transactions import BoundedProducer
+from workers.kafka.transactional_producer import BoundedProducer
+from workers.replay import transaction as replay_sending
 
 #: Before a transaction, within it, before its offsets, after them, and after it: what a kill may part.
 POINTS: Final = ("begin", "sending", "sent", "offsets", "committed")
@@ -64,5 +64,5 @@ class Dying(BoundedProducer):
 if __name__ == "__main__":
     Dying.point, Dying.number = sys.argv[1], int(sys.argv[2])
     replay_sending.BoundedProducer = Dying  # type: ignore[misc]
-    workers.replay.replaying._MOST_RECORDS = RECORDS  # type: ignore[misc]
+    workers.replay.runner._MAX_RECORDS = RECORDS  # type: ignore[misc]
     sys.exit(main(["replay", *sys.argv[3:]]))

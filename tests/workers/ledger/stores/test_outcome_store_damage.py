@@ -1,0 +1,298 @@
+"""A store that was hurt is begun anew or holds what it held at some earlier moment, rows and offsets of the same moment."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workers.echo import until
+from workers.errors import StoreFailed
+from workers.ledger.stores import outcome_store as module
+from workers.ledger.stores.outcome_store import PartitionStore
+
+pytestmark = pytest.mark.full
+
+#: Forked from a process of their own, where no thread of RocksDB held a lock.
+CHILDREN = multiprocessing.get_context("forkserver")
+CHILDREN.set_forkserver_preload(["workers.ledger.stores.outcome_store"])
+
+KEYS = 40
+BATCHES = 400
+
+
+def opened(folder: Path, **more: object) -> PartitionStore:
+    return PartitionStore(folder, stale_after_s=1e9, **more)  # type: ignore[arg-type]
+
+
+def written(store: PartitionStore, number: int) -> None:
+    """Batch ``number``: a row of its own, some that all batches write, and the offset."""
+    rows = [("links", f"{number:06}", os.urandom(150))]
+    rows += [("manifests", str(key), b"%d" % number) for key in range(number % 7, KEYS, 7)]
+    store.write(rows, {"links": number, "manifests": number})  # type: ignore[arg-type]
+
+
+def batches_in(store: PartitionStore) -> int:
+    """How many batches it holds, each of them whole."""
+    number = store.next_offset("links")
+    assert store.next_offset("manifests") == number
+    assert [key for key, _ in store.rows("links")] == [f"{each:06}" for each in range(1, number + 1)]
+    newest = {str(key): b"%d" % each for each in range(1, number + 1) for key in range(each % 7, KEYS, 7)}
+    assert dict(store.rows("manifests")) == newest
+    assert all(store.get("manifests", key) == value for key, value in newest.items())
+    return number
+
+
+@pytest.fixture(autouse=True)
+def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that rows are in files, and not only in RocksDB's log, after some batches."""
+    monkeypatch.setattr(module, "_WRITE_BUFFER_BYTES", 1 << 15)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a process that was killed: with files, a list of them that grew, and a log."""
+    folder = tmp_path_factory.mktemp("store") / "0"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_WRITE_BUFFER_BYTES", 1 << 15)
+        child = CHILDREN.Process(target=write_and_die, args=(folder,))
+        child.start()
+        child.join(120)
+        assert child.exitcode == -signal.SIGKILL
+    assert len(list(folder.glob("*.sst"))) > 1
+    assert sum(path.stat().st_size for path in folder.glob("*.log")) > 1000
+    return folder
+
+
+def write_and_die(folder: Path) -> None:
+    module._WRITE_BUFFER_BYTES = 1 << 15  # type: ignore[misc]
+    store = opened(folder)
+    for number in range(1, BATCHES + 1):
+        written(store, number)
+        if number % 50 == 0 or number == BATCHES - 2:
+            time.sleep(0.05)  # what was flushed meanwhile is entered in the list, and the next batch says how long that is
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_on(folder: Path, told: Path) -> None:
+    """Writes until it is killed, and says after each batch that it is written."""
+    module._WRITE_BUFFER_BYTES = 1 << 15  # type: ignore[misc]
+    store = opened(folder)
+    with told.open("wb", buffering=0) as file:
+        for number in range(batches_in(store) + 1, 10**6):
+            written(store, number)
+            file.write(b"%d\n" % number)
+
+
+@pytest.fixture
+def copy(killed: Path, tmp_path: Path) -> Iterator[Callable[[], Path]]:
+    def again() -> Path:
+        shutil.rmtree(tmp_path / "0", ignore_errors=True)
+        return Path(shutil.copytree(killed, tmp_path / "0"))
+
+    return again  # type: ignore[return-value]
+
+
+def found_in(folder: Path) -> int:
+    """Batches in the store that is there, by reading everything; a store that proves damaged while it is read is anew after."""
+    store = opened(folder)
+    try:
+        try:
+            number = batches_in(store)
+        except StoreFailed:
+            assert not folder.exists(), "it was damaged, and is removed"
+            store = opened(folder)
+            number = batches_in(store)
+            assert number == 0
+        written(store, number + 1)
+        assert batches_in(store) == number + 1
+        return number
+    finally:
+        store.close()
+
+
+def test_without_damage_everything_is_there(copy: Callable[[], Path]) -> None:
+    assert found_in(copy()) == BATCHES
+
+
+def test_bytes_changed_anywhere(copy: Callable[[], Path], killed: Path) -> None:
+    draw, seen = random.Random(1), Counter[str]()
+    for path in sorted(killed.iterdir()):
+        if not path.stat().st_size or path.name.startswith(("LOG", "OPTIONS")):
+            continue
+        for _ in range(3):
+            folder = copy()
+            content = bytearray((folder / path.name).read_bytes())
+            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+            (folder / path.name).write_bytes(content)
+            seen["whole" if (number := found_in(folder)) == BATCHES else "older" if number else "anew"] += 1
+    assert seen["anew"] > 5
+    assert seen["older"] > 0
+
+
+def test_files_cut_anywhere(copy: Callable[[], Path], killed: Path) -> None:
+    draw, seen = random.Random(2), Counter[str]()
+    for path in sorted(killed.iterdir()):
+        if path.name.startswith(("LOG", "OPTIONS")):
+            continue
+        for _ in range(20 if path.name.startswith("MANIFEST") else 3):
+            folder = copy()
+            os.truncate(folder / path.name, draw.randrange(path.stat().st_size + 1))
+            seen["whole" if (number := found_in(folder)) == BATCHES else "older" if number else "anew"] += 1
+    assert seen["anew"] > 10
+
+
+def test_a_list_of_files_that_lost_its_end_is_noticed(copy: Callable[[], Path]) -> None:
+    """RocksDB opens such a store and lacks rows in its middle, so the size of the list is written with every batch."""
+    name = next(copy().glob("MANIFEST-*")).name
+    size = (copy() / name).stat().st_size
+    for length in range(0, size, size // 50):
+        folder = copy()
+        os.truncate(folder / name, length)
+        assert found_in(folder) == 0
+
+
+def test_a_record_that_rocksdb_would_read_for_ever_is_noticed(copy: Callable[[], Path]) -> None:
+    for kind in (5, 6, 7, 8):
+        folder = copy()
+        path = next(folder.glob("MANIFEST-*"))
+        content = bytearray(path.read_bytes())
+        second = 7 + int.from_bytes(content[4:6], "little")
+        content[second + 6] = kind
+        path.write_bytes(content)
+        assert found_in(folder) == 0
+
+
+def test_files_missing(copy: Callable[[], Path], killed: Path) -> None:
+    for path in sorted(killed.iterdir()):
+        folder = copy()
+        (folder / path.name).unlink()
+        found_in(folder)
+        if path.name.startswith(("CURRENT", "MANIFEST")) or path.suffix == ".sst":
+            assert opened(copy().with_name("1")).next_offset("links") == 0
+
+
+def test_something_else_is_there(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
+    (tmp_path / "0").write_text("a file")
+    assert found_in(tmp_path / "0") == 0
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "CURRENT").write_text("something else")
+    assert found_in(tmp_path / "1") == 0
+    assert [record.levelno for record in our_warnings()] == [logging.ERROR] * 2, "one loud line each"
+
+
+def damaged_within(folder: Path, monkeypatch: pytest.MonkeyPatch) -> PartitionStore:
+    """A store that opens and whose links are damaged, in one file."""
+    monkeypatch.setattr(module, "_WRITE_BUFFER_BYTES", 1 << 24)
+    store = opened(folder)
+    for number in range(1, BATCHES + 1):
+        written(store, number)
+    store.close()
+    opened(folder).close()  # what was in the log is in a file now
+    (path,) = folder.glob("*.sst")
+    content = bytearray(path.read_bytes())
+    for at in range(10_000, len(content) // 3, 50):  # links; what the store says of itself is before and behind
+        content[at] ^= 1
+    path.write_bytes(content)
+    return opened(folder)
+
+
+def test_damage_that_shows_while_reading_ends_the_worker_and_the_next_start_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = damaged_within(tmp_path / "0", monkeypatch)
+    with pytest.raises(StoreFailed, match=r"is damaged .*checksum mismatch.* was removed: start the worker again"):
+        store.get("links", "000100")
+    assert not (tmp_path / "0").exists()
+    with pytest.raises(StoreFailed, match="closed"):
+        store.get("links", "000001")
+    store.close()
+    assert found_in(tmp_path / "0") == 0
+
+
+def test_damage_does_not_end_the_rows_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = damaged_within(tmp_path / "0", monkeypatch)
+    with pytest.raises(StoreFailed, match="damaged"):
+        list(store.rows("links"))
+
+
+def test_a_store_that_another_process_has_open_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LOCK_S", 0.2)
+    store = opened(tmp_path / "0")
+    written(store, 1)
+    with pytest.raises(StoreFailed, match="another process has it open"):
+        opened(tmp_path / "0")
+    assert batches_in(store) == 1
+    store.close()
+    store = opened(tmp_path / "0")
+    assert batches_in(store) == 1
+    store.close()
+
+
+def test_what_the_system_forbids_is_said_and_nothing_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where a folder should be")
+    with pytest.raises(StoreFailed, match=r"state/0: .*REFLINK_STATE_DIR.*nothing is lost"):
+        opened(tmp_path / "state" / "0")
+    assert (tmp_path / "state").read_text()
+
+
+def test_a_store_of_another_format_is_begun_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, our_warnings: Callable[[], list[Any]]
+):
+    store = opened(tmp_path / "0")
+    written(store, 1)
+    store.close()
+    monkeypatch.setattr(module, "FORMAT", module.FORMAT + 1)
+    store = opened(tmp_path / "0")
+    assert batches_in(store) == 0
+    store.close()
+    assert [record.__dict__["reason"] for record in our_warnings()] == ["it is of format 3, this one writes 4"]
+    opened(tmp_path / "0").close()
+    assert len(our_warnings()) == 1
+
+
+def test_a_store_of_a_topic_that_was_created_anew_is_begun_anew(tmp_path: Path) -> None:
+    def batches_with(topic_id: str | None) -> int:
+        store = opened(tmp_path / "0", topic_ids={"links": topic_id, "manifests": "m"})
+        try:
+            return batches_in(store)
+        finally:
+            written(store, batches_in(store) + 1)
+            store.close()
+
+    assert [batches_with("a"), batches_with("a"), batches_with(None), batches_with("b"), batches_with("b")] == [0, 1, 2, 0, 1]
+
+
+def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> None:
+    folder, draw, told = tmp_path / "0", random.Random(3), tmp_path / "told"
+
+    reached = most = 0
+    for turn in range(60):
+        told.write_bytes(b"")
+        child = CHILDREN.Process(target=write_on, args=(folder, told))
+        child.start()
+        if turn % 3 == 0:  # else a busy machine might kill all of them before they have written anything
+            until(lambda: told.stat().st_size > 0, what="the writer writes")
+        time.sleep(draw.uniform(0.005, 0.12))
+        child.kill()
+        child.join()
+        store = opened(folder)
+        number = batches_in(store)
+        store.close()
+        last = told.read_bytes().split(b"\n")[-2:-1]
+        assert number >= max(reached, *(int(each) for each in last), 0), "a killed process loses nothing it was told is written"
+        reached, most = number, max(most, number)
+        if number > 1500:
+            shutil.rmtree(folder)
+            reached = 0
+    assert most > 0

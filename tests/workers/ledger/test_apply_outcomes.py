@@ -1,0 +1,152 @@
+"""What the ledger makes of revisions: nothing unchanged is published again, and the newest version alone is in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reflink.entities import Ids, Link, Work
+from schemas import CatalogEvent, ManifestEvent
+from schemas.links import PaperState
+from tests.workers.ledger.ledgered import CITING, Ledger, asked, manifest
+from tests.workers.ledger.test_change_propagation import outcome, published, reference, work
+from workers.records import Message
+
+ITEM = reference("a", "10.1/a")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = Ledger(tmp_path, sweep_per_s=0)
+    yield ledger
+    ledger.stage.close()
+
+
+def states(messages: list[Message]) -> list[PaperState]:
+    return [PaperState.from_json(each.value or b"") for each in messages if each.topic == "manifests"]
+
+
+def test_a_revision_that_changes_nothing_publishes_no_link(ledger: Ledger):
+    ledger.take(manifest(1, "a", "b"), outcome(ITEM, "doi:10.1/a", 3))
+    sent = ledger.take(manifest(2, "b", "a"), outcome(ITEM, "doi:10.1/a", 5, version=2))
+    assert not published(sent)
+    assert [state.kept for state in states(sent)] == [(), (1,)]
+    assert ledger.decisions["unchanged"] == 1
+
+
+def test_a_reference_that_only_moved_is_not_published_again(ledger: Ledger):
+    moved = ITEM.model_copy(update={"position": 7, "label": "7."})
+    ledger.take(manifest(1, "b", "a"), outcome(ITEM, "doi:10.1/a", 3))
+    assert not published(ledger.take(manifest(2, "a"), outcome(moved, "doi:10.1/a", 5, version=2)))
+    # A judgement of it where it stood before counts.
+    assert published(ledger.take(outcome(ITEM, "doi:10.1/b", 9, version=1)))
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+def test_a_judgement_asked_for_by_the_older_version_counts_when_the_text_is_the_same(ledger: Ledger, rebuilt: bool):
+    """As a replay does, which knows what was published; and it may come from a store that was rebuilt."""
+    ledger.take(manifest(1, "a"), outcome(ITEM, None, 3), manifest(2, "a"), outcome(ITEM, None, 4, version=2))
+    if rebuilt:
+        ledger.rebuild()
+    (link,) = published(ledger.take(outcome(ITEM, "doi:10.1/a", 9, version=1)))
+    assert (link.link.cited, link.paper_version) == ("doi:10.1/a", 2)
+
+
+def test_a_reference_that_was_kept_is_woken_from_a_rebuilt_store(ledger: Ledger):
+    ledger.take(manifest(1, "a"), outcome(ITEM, None, 0), manifest(2, "a"), outcome(ITEM, None, 0, version=2))
+    ledger.rebuild()
+    ledger.change(work("10.1/a"))
+    assert asked(ledger.background_tasks())["a"].paper_version == 2
+
+
+def test_a_judgement_of_the_older_text_is_late(ledger: Ledger):
+    changed = reference("a", "10.1/a", title="changed")
+    ledger.take(manifest(1, "a"), outcome(ITEM, None, 3), manifest(2, "a"), outcome(changed, None, 4, version=2))
+    assert not published(ledger.take(outcome(ITEM, "doi:10.1/a", 9, version=1)))
+    assert ledger.decisions["late"] == 1
+
+
+def test_until_the_newer_text_is_judged_the_older_one_is_not(ledger: Ledger):
+    ledger.take(manifest(1, "a"), outcome(ITEM, None, 3), manifest(2, "a"))
+    assert not published(ledger.take(outcome(ITEM, "doi:10.1/a", 9, version=1)))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.permutations([(version, offset) for version in (1, 2) for offset in (1, 2, 3)]), st.booleans())
+def test_of_one_text_the_judgement_at_the_highest_offset_counts(ledger: Ledger, order: list[tuple[int, int]], rebuilt: bool):
+    """Whatever order they come in, once the newest version's own has come."""
+    ledger.begin_anew()
+    ledger.take(manifest(1, "a"), manifest(2, "a"))
+    for version, offset in order:
+        ledger.take(outcome(ITEM, f"doi:10.1/{offset}", offset, version))
+        if rebuilt:
+            ledger.rebuild()
+    counted = [
+        offset for position, (version, offset) in enumerate(order) if version == 2 or max(order[:position] or [(0, 0)]) > (2, 0)
+    ]
+    assert ledger.links() == {"a": f"doi:10.1/{max(counted)}"}
+
+
+def offered(version: int, what: Work | None) -> ManifestEvent:
+    return manifest(version, withdrawn=what is None).model_copy(update={"offered": True, "work": what})
+
+
+def entries(messages: list[Message]) -> list[Work | str | None]:
+    events = [each.value and CatalogEvent.from_json(each.value) for each in messages if each.topic == "catalog"]
+    return [event and (event.work or event.withdrawn) for event in events]
+
+
+def test_the_newest_version_of_a_paper_is_entered_in_the_catalog_and_a_late_older_one_is_not(ledger: Ledger):
+    first, second = (Work(id=CITING, ids=Ids(doi="10.5555/citing"), title=title) for title in ("first", "second"))
+    sent = ledger.take(offered(2, second), offered(1, first))
+    assert entries(sent) == [second]
+    assert [each.key for each in sent if each.topic == "catalog"] == [CITING.encode()]
+    better = second.model_copy(update={"year": 2020})
+    again = ledger.take(offered(2, better))  # the same version, parsed anew
+    assert entries(again) == [better]
+    assert not states(again)
+
+
+def test_a_withdrawn_paper_leaves_the_catalog_with_its_reason_and_takes_its_links_along(ledger: Ledger):
+    paper = Work(id=CITING, title="a paper")
+    there = manifest(1, "a").model_copy(update={"offered": True, "work": paper})
+    ledger.take(there, outcome(ITEM, "doi:10.1/a", 3))
+    sent = ledger.take(offered(2, None))
+    assert entries(sent) == ["its source withdrew the paper", None]
+    assert [(each.key, each.value) for each in sent if each.topic == "links"] == [(ITEM.id.encode(), None)]
+    assert not entries(ledger.take(there))
+
+
+def test_what_is_not_offered_is_not_entered(ledger: Ledger):
+    assert not entries(ledger.take(manifest(1, "a"), manifest(2, withdrawn=True)))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("probability", 0.905, False),
+        ("probability", 0.93, True),
+        ("score", 0.1, False),
+        ("status", "retracted", True),
+        ("cited", "doi:10.1/b", True),
+        ("method", "place", True),
+        ("reasons", ("same-title",), False),
+    ],
+)
+def test_what_says_the_same_is_not_published(ledger: Ledger, field: str, value: object, told: bool):
+    def judged(offset: int, **changed: object) -> list[Message]:
+        event = outcome(ITEM, "doi:10.1/a", offset)
+        link = {**event.items[0].link.to_dict(), "probability": 0.9, "score": 1.0, **changed}
+        item = event.items[0].model_copy(update={"link": Link.from_dict(link)})
+        return ledger.take(event.model_copy(update={"items": (item,)}))
+
+    ledger.take(manifest(1, "a"))
+    judged(1)
+    assert bool(published(judged(2, **{field: value}))) == told
+    row = orjson.loads(ledger.store.tables["links"][ITEM.id])
+    assert row["catalog_offset"] == 2  # known in the store, whether published or not

@@ -1,0 +1,1 @@
+"""``reflink-worker demo``: the whole pipeline on one machine, from papers to links that change."""

@@ -1,0 +1,1 @@
+"""A pipeline on one machine for demos and tests: Kafka brokers, and the workers as processes."""

@@ -1,0 +1,1 @@
+"""The linker and the fallback: from references to outcomes."""

@@ -1,0 +1,46 @@
+"""Placement of the vector search: on a GPU, by default that of the encoder, or on the CPU."""
+
+from __future__ import annotations
+
+import logging
+
+import torch
+
+from reflink.errors import DeviceMissing, DeviceTooSmall
+from reflink.semantic import VectorIndex
+from reflink.semantic.precision import choose_device
+from workers.config.settings import LinkerSettings
+from workers.errors import BadSettings, DeviceFull
+
+log = logging.getLogger(__name__)
+
+
+def chosen_device(settings: LinkerSettings, encoder_device: str) -> str | None:
+    """Return the GPU to search on, or None for the CPU. Raises BadSettings if the configured GPU does not exist."""
+    device = encoder_device if settings.search_device == "auto" else settings.search_device
+    if not device.startswith("cuda"):
+        return None
+    try:
+        return choose_device(device)
+    except DeviceMissing as error:
+        raise BadSettings(f"REFLINK_SEARCH_DEVICE: {error}") from None
+
+
+def place(vectors: VectorIndex, device: str | None, settings: LinkerSettings) -> None:
+    """Move the vectors to this torch device, None for the CPU, where all further searches run.
+
+    Vectors that do not fit stay in host memory and are sent to the device for each search, if the settings allow it. Raises
+    DeviceFull if they do not.
+    """
+    vectors.threads = settings.search_threads or torch.get_num_threads()
+    try:
+        resident = vectors.place(device, spare=settings.search_spare, stream=settings.search_stream)
+    except DeviceTooSmall as error:
+        raise DeviceFull(
+            f"the {len(vectors)} vectors of the catalog do not fit: {error}; REFLINK_SEARCH_STREAM=true searches from host "
+            "memory, REFLINK_SEARCH_DEVICE=cpu on the processor, and a smaller REFLINK_SEARCH_SPARE needs less"
+        ) from None
+    where = device or "cpu"
+    if device is not None and not resident:
+        log.warning("the vectors do not fit: searched from host memory", extra={"device": where, "works": len(vectors)})
+    log.info("vectors placed", extra={"device": where, "resident": resident, "threads": vectors.threads})

@@ -1,0 +1,1 @@
+"""The parser stage: from papers to references, manifests and catalog works; and publishing of papers."""

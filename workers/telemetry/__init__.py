@@ -1,0 +1,1 @@
+"""Metrics, logs, and the HTTP server that publishes metrics and health."""
