@@ -1,1 +1,1 @@
-"""Speed, measured by hand; never in a test."""
+"""Performance measurements, run by hand; no test runs them."""

@@ -1,4 +1,4 @@
-"""What figures are reported with: the machine, and medians of several runs."""
+"""Context of reported figures: a description of the machine, and medians of several runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def describe() -> str:
-    """Processor, cores, memory, Python: one line."""
+    """Describe processor, cores, memory and Python in one line."""
     cpu, memory = platform.processor() or platform.machine(), 0.0
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -21,5 +21,16 @@ def describe() -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Median and range."""
+    """Format the median and the range."""
     return f"{statistics.median(values):,.0f} ({min(values):,.0f}-{max(values):,.0f})"
+
+
+def process_memory(process: int | str = "self") -> dict[str, int]:
+    """Return a process's bytes by name: RssAnon is anonymous memory, RssFile mapped files, VmHWM the maximum of both."""
+    lines = (line.split() for line in Path(f"/proc/{process}/status").read_text().splitlines())
+    return {name.rstrip(":"): int(value[0]) * 1024 for name, *value in lines if value[1:] == ["kB"]}
+
+
+def disk_bytes(folder: Path) -> int:
+    """Return the bytes of all files in a folder, in allocated blocks."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())

@@ -1,18 +1,41 @@
-"""Papers made for measuring and testing, as many as wanted: they cite given works, and works that are nowhere."""
+"""Papers for benchmarks and tests: any number of generated ones, and the real articles of the shared data."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from reflink.entities import Work
+from reflink.entities import Reference, Work
+from reflink.errors import ReflinkError
+from reflink.jats import parse
+from tests.data import jats_folder
 
 PREFIX = "10.5555/reflink.made"
 
 
+def real_papers(seed: int | None = None) -> Iterator[tuple[str, bytes, Sequence[Reference]]]:
+    """Yield name, bytes and references of the real articles that parse: by name, or in a random order if given a seed."""
+    paths = sorted(jats_folder().glob("*.xml"))
+    if seed is not None:
+        random.Random(seed).shuffle(paths)
+    for path in paths:
+        content = path.read_bytes()
+        try:
+            references = parse(content).references
+        except ReflinkError:
+            continue
+        yield path.stem, content, references
+
+
+def real_references(seed: int | None = None) -> Iterator[Reference]:
+    """Yield the references of the real articles, paper by paper in the order of ``real_papers``."""
+    for _, _, references in real_papers(seed):
+        yield from references
+
+
 def made_paper(number: int, works: Sequence[Work], references: int = 15) -> bytes:
-    """A paper with its DOI; references tagged with and without identifiers, raw, and to works that are nowhere."""
+    """Return a generated paper with a DOI; references are tagged (some with a DOI), raw text, or to works that do not exist."""
     choice = random.Random(number)
     entries = [_entry(position, choice.choice(works), choice) for position in range(1, references + 1)]
     return (

@@ -1,4 +1,4 @@
-"""Where the real data lies: a folder beside the checkout, or the one REFLINK_SHARED_DATA names. Never copied."""
+"""Location of the real data: a folder beside the checkout, or the folder in REFLINK_SHARED_DATA. It is never copied."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ CACHE = ROOT / ".cache"
 
 
 def find_shared_data() -> Path | None:
-    """The folder with works.jsonl.gz, or None."""
+    """Return the folder that contains works.jsonl.gz, or None."""
     folder = Path(os.environ.get("REFLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
     return folder if (folder / "works.jsonl.gz").exists() else None
 
 
 def shared_data() -> Path:
-    """The same for tests, which cannot run without it."""
+    """Return the folder that contains works.jsonl.gz; skip the test if there is none."""
     folder = find_shared_data()
     if folder is None:
-        pytest.skip("the real data is not here: set REFLINK_SHARED_DATA to the folder that holds works.jsonl.gz")
+        pytest.skip("the real data is missing: set REFLINK_SHARED_DATA to the folder that contains works.jsonl.gz")
     return folder
 
 
 def jats_folder() -> Path:
-    """The 1,510 real articles, unpacked once into the git-ignored cache."""
+    """Return the folder of the 1,510 real articles, unpacked once into the git-ignored cache."""
     archive, folder = shared_data() / "jats.tar.xz", CACHE / "jats"
     if not folder.exists():
         partial = CACHE / f"jats.partial.{os.getpid()}"

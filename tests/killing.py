@@ -1,7 +1,7 @@
-"""Kills a writer at every system call by which it changes files, one run after the other (Linux: ptrace).
+"""Kills a writer at each system call that changes files, one call per run (Linux, by ptrace).
 
-A run ends right before the call, so the runs together leave every state that a kill can leave; and once more right after
-a call that wrote, with half of what it wrote missing, as a machine that goes down may leave it.
+A run ends immediately before the call, so the runs together leave every state that a kill can leave. For a call that writes,
+a second run ends immediately after it, and half of the written bytes are then removed, as a power failure may do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-# x86_64 and aarch64 number their calls differently; the latter has no old forms such as open, rename and mkdir.
+# x86_64 and aarch64 number their system calls differently; aarch64 lacks old forms such as open, rename and mkdir.
 _X86: Final = {
     1: "write", 2: "open", 18: "pwrite64", 20: "writev", 40: "sendfile", 74: "fsync", 75: "fdatasync", 76: "truncate",
     77: "ftruncate", 82: "rename", 83: "mkdir", 84: "rmdir", 85: "creat", 86: "link", 87: "unlink", 257: "openat",
@@ -35,7 +35,7 @@ _CHANGING: Final = os.O_CREAT | os.O_TRUNC
 
 
 class _Call(ctypes.Structure):
-    """struct ptrace_syscall_info: ``entering`` holds for op 1, ``result`` for op 2."""
+    """``struct ptrace_syscall_info``: ``entering`` is valid for op 1, ``result`` for op 2."""
 
     class _Of(ctypes.Union):
         class _Entering(ctypes.Structure):
@@ -55,7 +55,7 @@ class _Call(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Kill:
-    """Where a run was ended: the how many-th change, by which call, and whether the call's write was torn."""
+    """The point of a kill: the number of the change, counted from 1, the system call, and whether its write was torn."""
 
     number: int
     call: str
@@ -75,10 +75,10 @@ def _ptrace(request: int, pid: int, address: int = 0, data: object = None) -> in
 
 
 def kills(prepare: Callable[[], object], write: Callable[[], object], *, tear: bool = True) -> Iterator[Kill]:
-    """Runs ``prepare`` here and ``write`` in a child that is killed, one change later each time, until it is not reached.
+    """Run ``prepare`` here and ``write`` in a child, kill the child one change later each time, and yield each kill.
 
-    With ``tear`` each write is torn as well.
-    What there is to see of a kill can be seen while the caller has it. Raises AssertionError when ``write`` fails by itself.
+    The iteration ends when ``write`` completes before the next change. With ``tear``, each write is also torn. The files stay
+    as the kill left them until the caller requests the next kill. Raises AssertionError if ``write`` itself fails.
     """
     number, torn = 1, False
     while True:
@@ -92,7 +92,7 @@ def kills(prepare: Callable[[], object], write: Callable[[], object], *, tear: b
 
 
 def _killed_at(write: Callable[[], object], number: int, *, torn: bool) -> str | None:
-    """The call at which the child was killed, None when it came to its end."""
+    """Return the system call at which the child was killed, or None if the child completed."""
     pid = os.fork()
     if pid == 0:
         _child(write)
@@ -112,7 +112,7 @@ def _killed_at(write: Callable[[], object], number: int, *, torn: bool) -> str |
         if call.op == 2 and pending is not None:
             _kill(pid)
             name, path = pending
-            if path.is_file() and call.of.result > 1:  # no pipe or socket
+            if path.is_file() and call.of.result > 1:  # not a pipe or socket
                 os.truncate(path, path.stat().st_size - call.of.result // 2)
             return name
         if call.op != 1 or (name := _change(call)) is None:
@@ -126,7 +126,7 @@ def _killed_at(write: Callable[[], object], number: int, *, torn: bool) -> str |
 
 
 def _change(call: _Call) -> str | None:
-    """The name of a call that changes files."""
+    """Return the name of the call if it changes files, else None."""
     name = _CALLS.get(call.of.entering.number)
     flags = {"openat": 2, "open": 1}.get(name or "")
     if flags is not None and not call.of.entering.arguments[flags] & _CHANGING:

@@ -1,4 +1,4 @@
-"""A broker that lets nobody in without a name: TLS, SASL and an authorizer, with certificates made for the test."""
+"""A broker that requires authentication: TLS, SASL and an authorizer, with certificates made for the test."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from cryptography.hazmat.primitives.serialization import (
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 
 from tests.data import CACHE
-from workers.local.broker import Broker
-from workers.local.ports import free_port
-from workers.settings import KafkaSettings
-from workers.topics import TopicAdmin
+from workers.config.settings import KafkaSettings
+from workers.devkit.broker import Broker
+from workers.devkit.ports import free_port
+from workers.kafka.topics import TopicAdmin
 
-#: Listener -> protocol. PLAINTEXT is the broker's own door and the tests': who comes there is ANONYMOUS, a super user.
+#: Listener -> protocol. PLAINTEXT is for the broker itself and the tests: its clients are ANONYMOUS, a super user.
 PROTOCOLS = {
     "PLAINTEXT": "PLAINTEXT",
     "SCRAM": "SASL_SSL",
@@ -35,24 +35,24 @@ PROTOCOLS = {
     "ELSEWHERE": "SASL_SSL",
 }
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
-#: All brokers of the tests have these users; the password names the user, so that a leaked one is recognised.
+#: Users of all brokers of the tests. The password contains the name of the user, so that a leaked password is recognised.
 USERS = ("worker", "leaver", "parser", "linker", "fallback", "ledger", "echo", "stranger", "tools")
 
 
 def password_of(user: str) -> str:
-    """Found nowhere but where a secret leaked."""
+    """Return the user's password: a text that appears in output only if the secret leaked."""
     return f"s3cr3t-of-{user}"
 
 
 @dataclass
 class Certificates:
-    """An authority, and files of what it signed, under ``folder``."""
+    """A certificate authority, and files of the certificates that it signed, under ``folder``."""
 
     folder: Path
     authority: trustme.CA = field(default_factory=trustme.CA)
 
     def cafile(self) -> Path:
-        """The authority's own certificate."""
+        """Write the authority's own certificate; return its path."""
         path = self.folder / "ca.pem"
         path.write_bytes(self.authority.cert_pem.bytes())
         return path
@@ -60,13 +60,13 @@ class Certificates:
     def issue(
         self, name: str, *hosts: str, password: str | None = None, expired: bool = False, early: bool = False
     ) -> tuple[Path, Path]:
-        """Files of a certificate and of its key (PKCS#8), for a server on ``hosts`` or the client ``name``."""
+        """Write a certificate and its key (PKCS#8), for a server on ``hosts`` or the client ``name``; return both paths."""
         now = datetime.now(UTC)
         dates: dict[str, Any] = {}
         if expired or early:
             start = now + timedelta(days=-9 if expired else 2)
             dates = {"not_before": start, "not_after": start + timedelta(days=7)}
-        # Java refuses a certificate whose list of names is empty.
+        # Java rejects a certificate whose list of names is empty.
         issued = self.authority.issue_cert(*hosts or (f"{name}.example",), common_name=name, **dates)
         key = load_pem_private_key(issued.private_key_pem.bytes(), None)
         encryption = BestAvailableEncryption(password.encode()) if password else NoEncryption()
@@ -76,7 +76,7 @@ class Certificates:
         return certfile, keyfile
 
     def keystore(self, name: str, *hosts: str, **how: Any) -> Path:
-        """Key and certificate in one file, as the broker wants them."""
+        """Write key and certificate to one file, as the broker requires; return its path."""
         certfile, keyfile = self.issue(name, *hosts, **how)
         path = self.folder / f"{name}.keystore.pem"
         path.write_bytes(keyfile.read_bytes() + certfile.read_bytes())
@@ -85,22 +85,22 @@ class Certificates:
 
 @dataclass
 class SecureBroker:
-    """The broker, where its listeners are, and the authority that signs for all."""
+    """The broker, the ports of its listeners, and the authority that signs all certificates."""
 
     broker: Broker
     ports: dict[str, int]
     certificates: Certificates
 
     def address(self, listener: str) -> str:
-        """``host:port``."""
+        """Return the listener's address as ``host:port``."""
         return f"127.0.0.1:{self.ports[listener]}"
 
     def as_admin(self, prefix: str = "reflink.") -> KafkaSettings:
-        """Settings of one who may do all."""
+        """Return the settings of a super user."""
         return KafkaSettings(kafka_bootstrap_servers=self.address("PLAINTEXT"), topic_prefix=prefix)
 
     def as_user(self, user: str, mechanism: str = "SCRAM-SHA-512", *, listener: str = "SCRAM", **more: Any) -> dict[str, Any]:
-        """Settings, as keyword arguments, of a user with name and password over TLS."""
+        """Return settings, as keyword arguments, of a user with name and password; the default listener uses TLS."""
         return {
             "kafka_bootstrap_servers": self.address(listener),
             "kafka_security_protocol": PROTOCOLS[listener],
@@ -112,7 +112,7 @@ class SecureBroker:
         }
 
     def with_certificate(self, name: str, *, key_password: str | None = None, **how: Any) -> dict[str, Any]:
-        """Settings, as keyword arguments, of a client with a certificate."""
+        """Return settings, as keyword arguments, of a client with a certificate."""
         certfile, keyfile = self.certificates.issue(name, password=key_password, **how)
         return {
             "kafka_bootstrap_servers": self.address("MUTUAL"),
@@ -124,22 +124,22 @@ class SecureBroker:
         }
 
     def change_password(self, user: str, password: str) -> None:
-        """From now on only the new one is right; who is connected stays so."""
+        """Replace the user's password; clients that are connected stay connected."""
         with TopicAdmin(self.as_admin()) as admin:
             for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
                 change = UserScramCredentialUpsertion(user, mechanism, password)
-                told = admin.admin.alter_user_scram_credentials([change])
-                assert told == {user: None}, told
+                errors = admin.admin.alter_user_scram_credentials([change])
+                assert errors == {user: None}, errors
 
 
 def environment(settings: dict[str, Any]) -> dict[str, str]:
-    """The same settings as a process's variables."""
+    """Return the settings as environment variables of a process."""
     return {f"REFLINK_{name.upper()}": str(value) for name, value in settings.items()}
 
 
 @contextmanager
 def secure_broker(folder: Path, **more: str) -> Iterator[SecureBroker]:
-    """Starts one. ``more`` are server properties, with underscores for dots."""
+    """Start a secured broker. ``more`` are server properties, with underscores for dots."""
     folder.mkdir(parents=True, exist_ok=True)
     certificates = Certificates(folder)
     ports = {name: free_port() for name in (*PROTOCOLS, "CONTROLLER")}
@@ -170,7 +170,7 @@ def secure_broker(folder: Path, **more: str) -> Iterator[SecureBroker]:
         "listener.name.elsewhere.ssl.keystore.location": str(certificates.keystore("other", "elsewhere.example")),
         "ssl.principal.mapping.rules": r"RULE:^.*CN=([^,]+).*$/$1/",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        # Those who are tested for how they come in, not for what they may do then.
+        # These users test authentication, not authorization.
         "super.users": "User:ANONYMOUS;User:worker;User:leaver;User:mutual",
         **{name.replace("_", "."): value for name, value in more.items()},
     }

@@ -13,7 +13,8 @@ from kafka import KafkaProducer
 
 from reflink.entities import Link, Reference
 from schemas import SCHEMA_VERSION, LinkEvent
-from workers.settings import KafkaSettings
+from tests.kafka import await_markers
+from workers.config.settings import KafkaSettings
 
 ROOT = Path(__file__).resolve().parent.parent
 CITING = "doi:10.5555/a.paper"
@@ -45,7 +46,7 @@ class Ledger:
     """Writes links as the ledger does: in transactions, with the header."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
-        self.topic = kafka.topic("links")
+        self.topic, self.address = kafka.topic("links"), kafka.kafka_bootstrap_servers
         self.producer = KafkaProducer(
             bootstrap_servers=kafka.kafka_bootstrap_servers, transactional_id=kafka.topic("test-ledger")
         )
@@ -63,6 +64,7 @@ class Ledger:
             self.producer.commit_transaction()
         else:
             self.producer.abort_transaction()
+        await_markers(self.address)
 
     def _send(self, number: int, value: bytes | None, headers: list[tuple[str, bytes]]) -> None:
         self.producer.send(self.topic, key=f"{CITING}#B{number}.1".encode(), value=value, headers=headers, partition=1)

@@ -1,4 +1,4 @@
-"""Reference pages are what the code says."""
+"""The generated reference pages equal the output of their commands and are complete."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.data import ROOT
-from workers import metrics
-from workers.reference import metrics_page, settings_page
-from workers.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
+from workers.cli.settings_page import metrics_page, settings_page
+from workers.config.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
+from workers.telemetry import metrics
 
 
 @pytest.mark.parametrize(("name", "command", "page"), [
@@ -19,7 +19,7 @@ from workers.settings import FallbackSettings, LedgerSettings, LinkerSettings, P
 ])  # fmt: skip
 def test_generated_pages_are_current(name: str, command: str, page: Callable[[], str]):
     text = (ROOT / "docs" / name).read_text()
-    assert text == page(), f"docs/{name} has fallen behind: run `reflink-worker {command} > docs/{name}`"
+    assert text == page(), f"docs/{name} is out of date: run `reflink-worker {command} > docs/{name}`"
 
 
 @pytest.mark.parametrize("model", [ParserSettings, LinkerSettings, FallbackSettings, LedgerSettings])
@@ -47,7 +47,7 @@ def test_every_metric_is_on_the_page():
 
 
 @pytest.mark.parametrize("name", ["configuration.md", "metrics.md"])
-def test_tables_are_whole(name: str):
+def test_tables_have_all_cells(name: str):
     for line in (ROOT / "docs" / name).read_text().splitlines():
         if line.startswith("|"):
             assert line.count("|") == 5, line

@@ -45,7 +45,7 @@ def test_no_phrase_is_there_that_no_outcome_has() -> None:
 
 
 def test_the_scorecards_are_counted_right() -> None:
-    text = section("What it counts: three scorecards")
+    text = section("Scorecards")
     assert f"has {len(FEATURES)} features" in text
     model = shipped().to_dict()["cards"]
     titled, tagged, written = (len(model[card]["points"]) for card in CARDS)
@@ -62,7 +62,7 @@ def test_what_was_left_out_of_training_is_told() -> None:
 def test_the_families_are_all_there_with_what_is_wrong() -> None:
     families = json.loads((FAMILIES / "families.json").read_text("utf-8"))
     wrong = json.loads((FAMILIES / "shortfalls.json").read_text("utf-8"))
-    table = {row[0]: row for row in rows(section("Works that are taken for one another"))[1:]}
+    table = {row[0]: row for row in rows(section("Families of similar works"))[1:]}
     assert table.keys() == {*families, "**all**"}
     for family in families:
         told = int(table[family][2]) + int(table[family][4].split("|")[0])

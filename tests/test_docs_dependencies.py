@@ -1,4 +1,4 @@
-"""docs/dependencies.md has a row for everything that pyproject.toml asks for, and for nothing else."""
+"""docs/dependencies.md has a row for every requirement of pyproject.toml, and no other rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/events.md says what is so: its examples are events, and nothing of the contracts is missing on it."""
+"""docs/events.md: its examples are valid events, and it covers all topics, schemas and headers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from schemas import links, papers, references
 from schemas.export import EVENTS, file_of
-from workers import poison
-from workers.topics import HOUR_MS, PAIRED, TOPICS
+from workers import dead_letter
+from workers.kafka.topics import HOUR_MS, PAIRED, TOPICS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = (DOCS / "events.md").read_text()
@@ -24,7 +24,7 @@ ROWS = {cells[1].split("]")[0].strip(" ["): cells for line in PAGE.splitlines() 
 
 
 def unknown_fields(value: Any) -> list[str]:
-    """Names that no model has, at any depth."""
+    """Return the names of fields that no model has, at any depth."""
     if isinstance(value, BaseModel):
         found = list(value.model_extra or ())
         return found + [name for each in vars(value).values() for name in unknown_fields(each)]
@@ -34,7 +34,7 @@ def unknown_fields(value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "text"), EXAMPLES)
-def test_an_example_is_what_a_worker_would_write(name, text):
+def test_an_example_equals_its_event(name, text):
     event = EVENTS[name].from_json(text)
     assert unknown_fields(event) == []
     assert orjson.loads(event.to_json()) == orjson.loads(text)
@@ -90,22 +90,22 @@ def test_every_schema_is_linked(name):
         papers.VERSION_HEADER,
         links.OUTCOME_HEADER,
         references.OFFSET_HEADER,
-        poison.EXCEPTION,
-        poison.MESSAGE,
-        poison.TOPIC,
-        poison.PARTITION,
-        poison.OFFSET,
-        poison.WORKER,
-        poison.ATTEMPT,
-        poison.RESOLVES,
-        poison.RESOLUTION,
+        dead_letter.EXCEPTION,
+        dead_letter.MESSAGE,
+        dead_letter.TOPIC,
+        dead_letter.PARTITION,
+        dead_letter.OFFSET,
+        dead_letter.WORKER,
+        dead_letter.ATTEMPT,
+        dead_letter.RESOLVES,
+        dead_letter.RESOLUTION,
     ],
 )
-def test_every_header_is_there(header):
+def test_every_header_is_documented(header):
     assert f"`{header}`" in PAGE
 
 
 @pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"], ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page):
+def test_targets_of_links_exist(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), target

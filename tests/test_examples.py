@@ -1,4 +1,4 @@
-"""The corpus of `make demo`: it parses as its README says, and the library alone gives the outcomes its authors wrote down."""
+"""The corpus of `make demo`: it parses as its README describes, and the library gives the outcomes in expected.json."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from reflink.entities import Link, Paper, Work
 from reflink.errors import NotAPaper
 from reflink.identifiers import normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid
 from reflink.jats import parse
-from reflink.linker import Linker
-from reflink.policy import Policy
+from reflink.linking.linker import Linker
+from reflink.linking.policy import Policy
 from reflink.semantic import Encoder
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -52,7 +52,7 @@ def own_works(folder: str) -> list[Work]:
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_a_paper_has_the_references_that_were_written(name: str) -> None:
+def test_a_paper_has_the_expected_references(name: str) -> None:
     parsed = paper(name)
     assert [reference.id for reference in parsed.references] == list(cited_by(parsed.id))
 
@@ -78,7 +78,7 @@ def test_only_the_broken_file_is_read_with_a_warning() -> None:
     assert [name for name in SOUND if paper(name).warnings] == ["23-not-well-formed-wheat-zinc.xml"]
 
 
-def test_the_xml_is_as_odd_as_promised() -> None:
+def test_the_xml_has_the_documented_oddities() -> None:
     assert content("21-byte-order-mark-cosmology.xml").startswith(b"\xef\xbb\xbf")
     assert b"&eacute;" in content("12-revue-entites-non-definies.xml")
     assert b"<!DOCTYPE" not in content("12-revue-entites-non-definies.xml")
@@ -142,7 +142,7 @@ def test_the_readme_counts_what_is_there() -> None:
 
 @pytest.fixture(scope="module")
 def links() -> dict[str, Link]:
-    """What the library makes of all papers, with the works and the first papers in the catalog, in profile production."""
+    """Links of all papers by the library in the profile production; the catalog contains the works and the first papers."""
     encoder = Encoder()
     catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision)
     catalog.add_encoded([*works(), *own_works("1-first")], encoder)

@@ -1,98 +1,95 @@
-"""The rooms of the house: who may know whom, and how large a module may grow."""
+"""The packages and the rooms of ``workers``: which may import which, and how large a module may grow."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.data import ROOT
+from tests.rooms import KNOWN, MODULES, drawn, imports, imports_of, name_of, room_of, rooms
 
-PACKAGES = ("reflink", "schemas", "workers")
-MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-#: What each package may not know.
+#: What each package may not import.
 FORBIDDEN: dict[str, set[str]] = {
-    "reflink": {"workers", "schemas", "kafka", "prometheus_client"},
-    "schemas": {"workers", "kafka"},
-    "workers": set(),
+    "reflink": {"workers", "schemas", "kafka", "prometheus_client", "helm", "tests", "benchmarks"},
+    "schemas": {"workers", "kafka", "helm", "tests", "benchmarks"},
+    "workers": {"helm", "tests", "benchmarks"},
+    "helm": {"kafka", "tests", "benchmarks"},
+}
+#: The rooms of ``workers``, the lowest first, and the rooms that each imports. The root is the modules outside all rooms.
+ROOMS: dict[str, str] = {
+    "root": "",
+    "config": "root",
+    "telemetry": "root",
+    "kafka": "root config telemetry",
+    "catalog": "root config telemetry kafka",
+    "papers": "root config kafka",
+    "linking": "root config telemetry kafka catalog",
+    "ledger.stores": "root",
+    "ledger": "root config telemetry kafka catalog ledger.stores",
+    "runtime": "root config telemetry kafka",
+    "tools": "root config kafka papers ledger",
+    "replay": "root config kafka linking tools",
+    "devkit": "root config kafka",
+    "demo": "root config kafka catalog papers tools devkit",
+    "cli": "root config telemetry kafka catalog papers linking ledger runtime tools replay demo",
 }
 LONGEST = 300
-NO_SUBJECT = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "tools", "base"}
+NO_SUBJECT = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
 
 
-def name_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def test_packages_import_downwards_only():
+    for path in MODULES:
+        wrong = {name.split(".")[0] for name in imports_of(path, inside=True)} & FORBIDDEN[path.relative_to(ROOT).parts[0]]
+        assert not wrong, f"{name_of(path)} must not import {wrong}"
 
 
-KNOWN = {name_of(path): path for path in MODULES}
+def test_each_room_of_the_workers_imports_the_rooms_that_it_may_and_only_those():
+    assert rooms() == {room: set(below.split()) for room, below in ROOMS.items()}
 
 
-def is_type_checking(test: ast.expr) -> bool:
-    return "TYPE_CHECKING" in ast.dump(test)
+def test_no_room_imports_one_above_it():
+    order = list(ROOMS)
+    for room, below in ROOMS.items():
+        assert all(order.index(each) < order.index(room) for each in below.split()), room
 
 
-def imports(tree: ast.AST, *, at_import_time: bool, name: str, package: bool) -> Iterator[str]:
-    """Names of modules that a module imports: all, or those imported while it is imported itself."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = name.split(".")[: len(name.split(".")) - node.level + package] if node.level else []
-            module = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:
-                whole = f"{module}.{alias.name}"
-                yield whole if whole in KNOWN else module
-        elif at_import_time and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        elif at_import_time and isinstance(node, ast.If) and is_type_checking(node.test):
-            otherwise = ast.Module(body=node.orelse, type_ignores=[])
-            yield from imports(otherwise, at_import_time=True, name=name, package=package)
-        else:
-            yield from imports(node, at_import_time=at_import_time, name=name, package=package)
-
-
-def imports_of(path: Path, *, at_import_time: bool) -> set[str]:
-    tree = ast.parse(path.read_text())
-    return set(imports(tree, at_import_time=at_import_time, name=name_of(path), package=path.name == "__init__.py"))
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_arrows_point_one_way(path: Path):
-    package = path.relative_to(ROOT).parts[0]
-    known = {name.split(".")[0] for name in imports_of(path, at_import_time=False)}
-    assert not known & FORBIDDEN[package], f"{name_of(path)} must not know {known & FORBIDDEN[package]}"
-    assert "tests" not in known
-    assert "benchmarks" not in known
+def test_the_picture_of_the_rooms_is_that_of_the_code():
+    """Draw it again: python -m tests.rooms docs/rooms.svg."""
+    assert (ROOT / "docs/rooms.svg").read_text() == drawn(rooms())
 
 
 def test_the_arrows_inside_the_library_point_one_way():
     """jats, text and identifiers know no index; the verdict knows no catalog; nothing below the linker knows the linker."""
     above = {
-        "reflink.entities": {"reflink.text", "reflink.identifiers", "reflink.jats", "reflink.catalog", "reflink.linker"},
-        "reflink.text": {"reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linker"},
-        "reflink.identifiers": {"reflink.jats", "reflink.catalog", "reflink.linker"},
-        "reflink.jats": {"reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linker", "reflink.verdict"},
-        "reflink.lexical": {"reflink.catalog", "reflink.linker", "reflink.verdict", "reflink.semantic"},
-        "reflink.semantic": {"reflink.catalog", "reflink.linker", "reflink.verdict", "reflink.lexical"},
-        "reflink.catalog": {"reflink.linker", "reflink.verdict", "reflink.evaluation"},
-        "reflink.verdict": {"reflink.catalog", "reflink.linker", "reflink.evaluation"},
-        "reflink.linker": {"reflink.evaluation", "reflink.cli"},
+        "reflink.entities": {"reflink.text", "reflink.identifiers", "reflink.jats", "reflink.catalog", "reflink.linking"},
+        "reflink.text": {"reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linking"},
+        "reflink.folding": {"reflink.text", "reflink.lexical", "reflink.semantic", "reflink.verdict", "reflink.catalog"},
+        "reflink.identifiers": {"reflink.jats", "reflink.catalog", "reflink.linking"},
+        "reflink.storage": {"reflink.blocking", "reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linking"},
+        "reflink.blocking": {"reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linking", "reflink.verdict"},
+        "reflink.jats": {"reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linking", "reflink.verdict"},
+        "reflink.lexical": {"reflink.catalog", "reflink.linking", "reflink.verdict", "reflink.semantic"},
+        "reflink.semantic": {"reflink.catalog", "reflink.linking", "reflink.verdict", "reflink.lexical"},
+        "reflink.catalog": {"reflink.linking", "reflink.verdict", "reflink.evaluation"},
+        "reflink.verdict": {"reflink.catalog", "reflink.linking", "reflink.evaluation"},
+        "reflink.linking": {"reflink.evaluation", "reflink.cli"},
         "reflink.evaluation": {"reflink.cli"},
+        "reflink.graph": {"reflink.linking", "reflink.evaluation", "reflink.cli"},
+        "reflink.recognition": {"reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linking", "reflink.cli"},
+        "reflink.stripping": {"reflink.lexical", "reflink.semantic", "reflink.catalog", "reflink.linking", "reflink.verdict"},
     }
     for name, path in KNOWN.items():
         room = ".".join(name.split(".")[:2])
-        rooms = {".".join(known.split(".")[:2]) for known in imports_of(path, at_import_time=True)}
+        rooms = {".".join(known.split(".")[:2]) for known in imports_of(path, inside=False)}
         wrong = rooms & above.get(room, set())
         assert not wrong, f"{name} imports {wrong}, which stands above it"
 
 
 def test_no_module_imports_itself_in_a_circle():
-    graph = {name: {known for known in imports_of(path, at_import_time=True) if known in KNOWN} for name, path in KNOWN.items()}
+    graph = {name: {known for known in imports_of(path, inside=False) if known in KNOWN} for name, path in KNOWN.items()}
     # A package's __init__ runs before its modules, and may gather them: that alone is no circle.
     for name, known in graph.items():
         if KNOWN[name].name != "__init__.py":
@@ -111,7 +108,7 @@ def test_no_module_imports_itself_in_a_circle():
 
 
 @pytest.mark.parametrize(
-    "module", ["reflink", "reflink.jats", "schemas", "workers.parser", "workers.cli", "workers.ledger.stage"]
+    "module", ["reflink", "reflink.jats", "schemas", "workers.papers.stage", "workers.cli", "workers.ledger.stage"]
 )
 def test_torch_is_not_imported_by_those_who_do_not_need_it(module: str):
     heavy = "{'torch', 'transformers', 'sentence_transformers', 'sklearn', 'cupy'}"
@@ -120,18 +117,18 @@ def test_torch_is_not_imported_by_those_who_do_not_need_it(module: str):
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_has_one_subject_and_a_name_for_it(path: Path):
-    assert not set(name_of(path).split(".")) & NO_SUBJECT
-    lines = len(path.read_text().splitlines())
-    assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: it has more than one subject"
+def test_a_module_has_one_subject_and_a_name_for_it():
+    for path in MODULES:
+        assert not set(name_of(path).split(".")) & NO_SUBJECT, name_of(path)
+        lines = len(path.read_text().splitlines())
+        assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: it has more than one subject"
 
 
 # The test itself
 
 
-def imports_in(source: str, *, at_import_time: bool = True, name: str = "workers.cli", package: bool = False) -> set[str]:
-    return set(imports(ast.parse(source), at_import_time=at_import_time, name=name, package=package))
+def imports_in(source: str, *, inside: bool = False, name: str = "workers.cli", package: bool = False) -> set[str]:
+    return set(imports(ast.parse(source), inside=inside, name=name, package=package))
 
 
 def test_imports_are_seen_wherever_they_are():
@@ -140,7 +137,7 @@ from __future__ import annotations
 import kafka.errors as e, os
 from reflink import jats
 if TYPE_CHECKING:
-    from reflink.linker import Policy
+    from reflink.linking.linker import Policy
 else:
     import numba
 try:
@@ -154,8 +151,23 @@ class A:
     def f(self):
         from kafka import X
 """
-    now = {"__future__", "kafka.errors", "os", "reflink.jats", "numba", "cupy", "lmdb"}
+    now = {"__future__", "kafka.errors", "os", "reflink.jats", "reflink.linking.linker", "numba", "cupy", "lmdb"}
     assert imports_in(source) == now
-    assert imports_in(source, at_import_time=False) == now | {"reflink.linker", "torch", "kafka"}
-    assert imports_in("from . import flow\nfrom .stage import Place") == {"workers.flow", "workers.stage"}
+    assert imports_in(source, inside=True) == now | {"torch", "kafka"}
+    assert imports_in("from . import stage\nfrom .records import Partition") == {"workers.stage", "workers.records"}
     assert imports_in("from .document import read", name="reflink.jats", package=True) == {"reflink.jats.document"}
+
+
+@pytest.mark.parametrize(
+    ("name", "room"),
+    [
+        ("workers", "root"),
+        ("workers.stage", "root"),
+        ("workers.kafka", "kafka"),
+        ("workers.ledger.stage", "ledger"),
+        ("workers.ledger.stores", "ledger.stores"),
+        ("workers.ledger.stores.rocksdb", "ledger.stores"),
+    ],
+)
+def test_the_room_of_a_module(name: str, room: str):
+    assert room_of(name) == room

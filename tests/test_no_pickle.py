@@ -1,4 +1,4 @@
-"""Nothing that is read can run code: no module unpickles, and arrays and weights are read as data alone."""
+"""Input cannot run code: no module unpickles, and arrays and weights are read as data only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from tests.data import ROOT
 
 PACKAGES = ("reflink", "schemas", "workers")
-#: Each of these runs what its input says.
+#: Modules that can run code from their input.
 MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "jsonpickle", "pandas"}
 CALLS = {"eval", "exec", "__import__"}
 
 
 def breaches(source: str) -> Iterator[str]:
-    """What in a module could run code of a file."""
+    """Yield the calls and imports of a module that could run code from a file."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import(names=names):
@@ -48,7 +48,7 @@ def modules() -> list[Path]:
     return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
-def test_no_module_can_run_what_it_reads() -> None:
+def test_no_module_can_run_its_input() -> None:
     assert len(modules()) > 100
     found = [f"{path.relative_to(ROOT)}, {breach}" for path in modules() for breach in breaches(path.read_text("utf-8"))]
     assert found == []
@@ -67,10 +67,10 @@ def test_no_module_can_run_what_it_reads() -> None:
         "AutoModel.from_pretrained(path, trust_remote_code=True)",
     ],
 )
-def test_it_would_be_seen(source: str) -> None:
+def test_breaches_are_found(source: str) -> None:
     assert len(list(breaches(source))) == 1
 
 
-def test_no_file_that_is_shipped_is_a_pickle() -> None:
+def test_no_shipped_file_is_a_pickle() -> None:
     suffixes = {path.suffix for package in PACKAGES for path in (ROOT / package).rglob("*") if path.is_file()}
     assert not suffixes & {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin"}

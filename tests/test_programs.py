@@ -1,28 +1,26 @@
-"""Programs that pip does not bring: pinned, and honest about what is missing."""
+"""Programs that pip does not install: pinned versions, and messages for what is missing."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests import programs
-from tests.data import ROOT
 from tests.programs import debian, golang
 from tests.programs.errors import ProgramMissing
 
 
 @pytest.mark.parametrize(("name", "argument"), [("helm", "version"), ("kubeconform", "-v"), ("promtool", "--version")])
-def test_what_the_tests_need_runs(name: str, argument: str) -> None:
+def test_the_programs_of_the_tests_run(name: str, argument: str) -> None:
     done = subprocess.run([programs.program(name), argument], capture_output=True, text=True, check=True, timeout=60)
     pinned = programs.GO.get(name)
-    said = done.stdout + done.stderr
-    assert said.strip()
+    output = done.stdout + done.stderr
+    assert output.strip()
     if name == "helm" and pinned is not None:
-        assert f"v{pinned.version.removeprefix('v').rpartition('.')[0]}" in said
+        assert f"v{pinned.version.removeprefix('v').rpartition('.')[0]}" in output
 
 
 def test_every_go_program_is_pinned_to_a_release() -> None:
@@ -30,14 +28,14 @@ def test_every_go_program_is_pinned_to_a_release() -> None:
         assert re.fullmatch(r"v\d+\.\d+\.\d+", command.version), name
 
 
-def test_without_go_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_go_the_message_names_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(golang, "CACHE", tmp_path)
     with pytest.raises(ProgramMissing, match=r"Go >= 1\.24 .*no `go` is on the PATH: install it"):
         golang.built("helm", programs.GO["helm"])
 
 
-def test_a_version_that_does_not_exist_is_told_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_version_that_does_not_exist_is_reported_and_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(golang, "CACHE", tmp_path)
     monkeypatch.setenv("GOPROXY", "off")
     with pytest.raises(ProgramMissing, match=r"`go install .*failed"):
@@ -45,16 +43,8 @@ def test_a_version_that_does_not_exist_is_told_and_leaves_nothing(monkeypatch: p
     assert not list((tmp_path / "programs").iterdir())
 
 
-def test_without_apt_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_apt_the_message_names_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(debian, "CACHE", tmp_path)
     with pytest.raises(ProgramMissing, match=r"prometheus is needed: install it.*no apt-get"):
         debian.unpacked("promtool", "prometheus")
-
-
-def test_the_command_names_what_it_does_not_know() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.programs", "docker"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 2
-    assert "invalid choice: 'docker'" in done.stderr

@@ -1,1 +1,1 @@
-"""reflink against labels that others gave: whose sets, what they published, and how far that compares."""
+"""Evaluate reflink on third-party labels: the data sets, the published figures, and how far the figures are comparable."""

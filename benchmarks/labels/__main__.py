@@ -1,26 +1,25 @@
-"""reflink on labels that others gave, beside what they published.
+"""Evaluate reflink on third-party labels, beside the published figures.
 
     python -m benchmarks.labels [--set glutton|fuzzycat|dblp-acm|all] [--data DIR] [--json FILE] [--limit N]
 
 glutton    17,015 citations as GROBID read them from PDF, with DOIs: linked into the works of the shared data, in which most
            have no target, and into works made of the citations themselves; the text alone, and with fields.
-fuzzycat   318 pairs of records: same work or not. The verdict on each pair, both ways, at 0.5.
+fuzzycat   318 pairs of records: same work or not. The verdict on each pair, in both directions, at 0.5.
 dblp-acm   2,616 records of DBLP linked into 2,294 of ACM; and the verdict on Ditto's test pairs, structured and dirty.
 
-Identifiers are never used. Nothing was trained on these sets, but 137 of glutton's citations begin as one does that the verdict
-was trained on. Figures are percent with 95% intervals in brackets: Wilson's of shares, F1 by resampling. The last lines of each
-table say what compares with the peers' figures and what does not. --json has every wrong link with its evidence too.
+Identifiers are never used. Nothing was trained on these sets, but 137 of glutton's citations begin like one that the verdict
+was trained on. Figures are percent with 95% intervals in brackets: Wilson's for shares, F1 by resampling. The last lines of
+each table state which figures compare with the peers' and which do not. --json has every wrong link with its evidence too.
 
-Vectors are kept under --cache, which begins as a copy of what `reflink evaluate` keeps under .cache/vectors. From there a first
-run encodes some 30,000 texts, ten minutes on two cores; without, also the 265,158 works. The exit code is 2 without
-data, 0 otherwise.
+Vectors are kept under --cache, which starts as a copy of the vectors that `reflink evaluate` keeps under .cache/vectors. With
+that copy a first run encodes some 30,000 texts, ten minutes on two cores; without it, also the 265,158 works. The exit code is
+2 without data, 0 otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import sys
 from collections.abc import Sequence
 from importlib import resources
@@ -29,13 +28,13 @@ from typing import Final
 
 from rich.console import Console
 
+from benchmarks import harness
 from benchmarks.labels import dblp_acm, fuzzycat, glutton
 from benchmarks.labels.linking import Library
 from benchmarks.labels.report import Table
-from benchmarks.machine import describe
 from tests.data import find_shared_data
 
-#: Where `reflink evaluate` keeps its vectors, those of the shared data's works among them.
+#: Cache of vectors of `reflink evaluate`, which covers the shared data's works.
 KNOWN: Final = Path(".cache/vectors")
 SETS: Final = ("fuzzycat", "dblp-acm", "glutton")
 
@@ -58,9 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         table = _measure(name, data, library, arguments.limit)
         table.show(console)
         measured[name] = table.to_dict()
-        if arguments.json:  # after each, as the last is long
-            figures = {"machine": describe(), "verdict": _verdict(), "sets": measured}
-            arguments.json.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        # After each set, because the last one is long.
+        harness.save(arguments.json, {"verdict": _verdict(), "sets": measured})
     return 0
 
 
@@ -73,17 +71,14 @@ def _measure(name: str, data: Path, library: Library | None, limit: int | None) 
 
 
 def _verdict() -> str:
-    """Which model judged: a checksum of it."""
+    """Return a checksum of the verdict's model."""
     return hashlib.sha256(resources.files("reflink.verdict").joinpath("model.json").read_bytes()).hexdigest()[:12]
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.labels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = harness.parser(__doc__)
     parser.add_argument("--set", choices=(*SETS, "all"), default="all", help="which labels (default: %(default)s)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with works.jsonl.gz and benchmarks/")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures, and what is wrong, here")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first so many references or pairs of each set")
     parser.add_argument(
         "--cache", type=Path, default=Path(".cache/labels"), help="vectors encoded before (default: %(default)s)"

@@ -1,4 +1,4 @@
-"""DBLP and ACM: records of database papers in two catalogs and which are the same; and the pairs Ditto was tested on."""
+"""DBLP and ACM: records of database papers in two catalogs with the matching pairs; and the test pairs of Ditto."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.labels.scores import Answer, scores
 from benchmarks.labels.wording import last_names, reference_of, unescaped, year_of
 from reflink.entities import Reference, Work
 
-#: What Ditto's paper is quoted to give for the structured and the dirty set.
+#: Published figures of Ditto for the structured and the dirty set, as quoted.
 PEERS: Final = (
     Peer("Ditto, structured", f1=0.9899, where="trained on 7,417 of its pairs"),
     Peer("Ditto, dirty", f1=0.9903, where="trained on 7,417 of its pairs"),
@@ -27,7 +27,7 @@ _FIELD: Final = re.compile(r"COL (\w+) VAL(.*?)(?=\bCOL \w+ VAL\b|$)", re.DOTALL
 
 
 def read(path: Path, kind: str) -> dict[str, tuple[Work, Reference]]:
-    """The records of one side by row number: as a work, and as somebody would cite it."""
+    """Read the records of one side by row number: as a work, and as a citation of it."""
     with path.open(newline="", encoding="utf-8") as file:
         return {line["id"]: _sides(f"{kind}:{line['id']}", line) for line in csv.DictReader(file, delimiter="%")}
 
@@ -43,18 +43,18 @@ def _sides(id_: str, fields: dict[str, str]) -> tuple[Work, Reference]:
 
 
 def read_truth(path: Path) -> dict[str, str]:
-    """Of DBLP's row numbers the ACM's."""
+    """Return DBLP's row numbers mapped to ACM's."""
     with path.open(newline="", encoding="utf-8") as file:
         return {line["D1"]: line["D2"] for line in csv.DictReader(file, delimiter="%")}
 
 
 def serialised(text: str) -> dict[str, str]:
-    """The fields of a record in Ditto's way of writing: "COL title VAL … COL year VAL …"."""
+    """Serialise the fields of a record as Ditto does: "COL title VAL … COL year VAL …"."""
     return {name: value.strip() for name, value in _FIELD.findall(text)}
 
 
 def read_pairs(path: Path) -> list[tuple[Reference, Work, bool]]:
-    """Pairs for Ditto: the left record as a reference, the right as a work, and whether they are the same."""
+    """Return Ditto's pairs: the left record as a reference, the right as a work, and whether they are the same."""
     pairs = []
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -65,7 +65,7 @@ def read_pairs(path: Path) -> list[tuple[Reference, Work, bool]]:
 
 
 def measure(data: Path, library: Library, limit: int | None = None) -> Table:
-    """Every figure of the set."""
+    """Return every figure of the set."""
     folder = data / "benchmarks" / "dblp_acm"
     rows = [linkage(folder, library, limit)]
     for kind in ("structured", "dirty"):
@@ -75,7 +75,7 @@ def measure(data: Path, library: Library, limit: int | None = None) -> Table:
 
 
 def linkage(folder: Path, library: Library, limit: int | None = None) -> Row:
-    """Every record of DBLP as a reference into a catalog of ACM's; what gt.csv does not name is absent."""
+    """Link every record of DBLP as a reference into a catalog of ACM's; records not named in gt.csv are absent."""
     cited, citing, truth = read(folder / "acm.csv", "acm"), read(folder / "dblp.csv", "dblp"), read_truth(folder / "gt.csv")
     catalog = library.catalog([work for work, _ in cited.values()])
     numbers = list(citing)[:limit]
@@ -97,7 +97,7 @@ def linkage(folder: Path, library: Library, limit: int | None = None) -> Row:
 
 
 def judged(asked: str, pairs: Sequence[tuple[Reference, Work, bool]]) -> Row:
-    """The verdict on each pair, at 0.5."""
+    """Decide each pair by the verdict at 0.5."""
     given, wrong = [], []
     for reference, work, same in track(pairs, asked, console=Console(stderr=True)):
         sure = probability(reference, work)

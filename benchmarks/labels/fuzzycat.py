@@ -23,7 +23,7 @@ DIFFERENT: Final = "DIFFERENT"
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two records with what fuzzycat says of them: ``status`` EXACT, STRONG, AMBIGUOUS, DIFFERENT or empty, and why."""
+    """Two records with fuzzycat's label: ``status`` EXACT, STRONG, AMBIGUOUS, DIFFERENT or empty, and the reason."""
 
     left: Mapping[str, Any]
     right: Mapping[str, Any]
@@ -32,11 +32,11 @@ class Pair:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The two records' ids."""
+        """Return the two records' ids."""
         return self.left["ident"], self.right["ident"]
 
     def probability(self) -> float:
-        """Of being the same: the mean of the verdicts with each of them as the one that is cited."""
+        """Return the probability of being the same: the mean of the verdicts with each record as the cited one."""
         return (_cites(self.left, self.right) + _cites(self.right, self.left)) / 2
 
 
@@ -46,7 +46,7 @@ def _cites(citing: Mapping[str, Any], cited: Mapping[str, Any]) -> float:
 
 
 def work_of(release: Mapping[str, Any]) -> Work:
-    """A record as a work: a subtitle is part of the title; identifiers are left out."""
+    """Convert a record to a work: a subtitle is part of the title; identifiers are left out."""
     title = ": ".join(part for part in (release.get("title"), release.get("subtitle")) if part)
     return Work(
         id=release["ident"], title=title or None, authors=last_names([name for name in release["contribs"] if name]),
@@ -56,7 +56,7 @@ def work_of(release: Mapping[str, Any]) -> Work:
 
 
 def read(folder: Path) -> list[Pair]:
-    """The labelled pairs, and those without a label."""
+    """Read the labelled pairs, and those without a label."""
     with gzip.open(folder / "releases.jsonl.gz") as file:
         releases = {release["ident"]: release for release in map(orjson.loads, file)}
     with (folder / "verify.csv").open(newline="", encoding="utf-8") as file:
@@ -67,14 +67,14 @@ def read(folder: Path) -> list[Pair]:
 
 
 def measure(data: Path) -> Table:
-    """Every figure of the set."""
+    """Return every figure of the set."""
     pairs = read(data / "benchmarks" / "fuzzycat")
     judged = [(pair, pair.probability()) for pair in pairs]
     labelled = [(pair, sure) for pair, sure in judged if pair.status in (*SAME, DIFFERENT)]
     rows = [row("all labelled", labelled)]
     rows += [
         row("same by metadata or different", [(pair, sure) for pair, sure in labelled if not by_identifier(pair)]),
-        # Different for fuzzycat by kind or year: a version of the same work, which a reader may well take for it.
+        # Different for fuzzycat by kind or year: a version of the same work, which a reader may accept as the work.
         row("same title on both sides", [(pair, sure) for pair, sure in labelled if same_title(pair)]),
     ]
     ambiguous = [sure for pair, sure in judged if pair.status == "AMBIGUOUS"]
@@ -89,7 +89,7 @@ def measure(data: Path) -> Table:
 
 
 def row(part: str, judged: Sequence[tuple[Pair, float]]) -> Row:
-    """The figures of some pairs: same is what is to be found."""
+    """Return the figures of some pairs; "same" is the positive class."""
     given = [Answer(pair.status in SAME, sure >= 0.5, pair.status in SAME and sure >= 0.5) for pair, sure in judged]
     wrong = [
         {"kind": "false" if answer.linked else "missed", "pair": pair.names, "label": pair.status, "why": pair.reason,
@@ -101,12 +101,12 @@ def row(part: str, judged: Sequence[tuple[Pair, float]]) -> Row:
 
 
 def by_identifier(pair: Pair) -> bool:
-    """Whether the label was given for identifiers, which are withheld here: versions of a DOI, records of one work."""
+    """Return whether the label rests on identifiers, which are withheld here: versions of a DOI, records of one work."""
     return pair.reason in _BY_IDENTIFIER
 
 
 def same_title(pair: Pair) -> bool:
-    """Whether the two titles are equal but for case and white space."""
+    """Return whether the two titles are equal except for case and white space."""
     left, right = (" ".join((side.get("title") or "").lower().split()) for side in (pair.left, pair.right))
     return left == right
 

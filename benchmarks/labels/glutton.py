@@ -1,7 +1,7 @@
-"""biblio-glutton's set: 17,015 citations as GROBID read them from PDF, each with the DOI that the publisher's XML gives it.
+"""biblio-glutton's set: 17,015 citations as GROBID read them from PDF, each with the DOI from the publisher's XML.
 
-Its account says that the fields beside each citation are GROBID's too. They look like the publisher's: titles end where XML has
-markup, and where a citation was aligned with a wrong entry, they describe the work of the label, not that of the text.
+Its documentation says that the fields beside each citation are GROBID's too. They look like the publisher's: titles end where
+the XML has markup, and where a citation was aligned with a wrong entry, they describe the work of the label, not the text's.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from reflink.evaluation.worlds import Groups, is_removed
 from reflink.identifiers import normalise_doi, normalise_pmid
 from reflink.stripping import strip
 
-#: Letters and digits of a title that are compared with the text, and fewer than which say nothing ("The").
+#: Letters and digits of a title compared with the text, and the minimum length of an informative title (not "The").
 _BEGINNING: Final = 60
 _TELLING: Final = 12
 FILE: Final = "references-doi-matching.json.gz"
-#: Its own account (Benchmarking.md of biblio-glutton), each against the whole of Crossref, September 2021.
+#: Figures of its documentation (Benchmarking.md of biblio-glutton), each against the whole of Crossref, September 2021.
 PEERS: Final = (
     Peer("biblio-glutton, CRF", 0.9733, 0.9552, 0.9642),
     Peer("biblio-glutton, BiLSTM-CRF", 0.9734, 0.9583, 0.9658),
@@ -48,11 +48,11 @@ class Labelled:
     label: Ids
 
     def reference(self, way: str) -> Reference:
-        """``raw`` or ``fields``."""
+        """Return the reference in the form ``raw`` or ``fields``."""
         return self.raw if way == "raw" else self.fields
 
     def agrees(self) -> bool:
-        """Whether the text is of the labelled work as far as words tell: its title's beginning or its first page is there."""
+        """Return whether the text cites the labelled work, by its words: its title's beginning or its first page occurs."""
         title = letters(self.fields.title)[:_BEGINNING]
         page = re.escape((self.fields.first_page or "").lower())
         in_text = page and re.search(rf"(?<![^\W_]){page}(?![^\W_])", self.raw.raw_text.lower())
@@ -60,7 +60,7 @@ class Labelled:
 
 
 def read(path: Path) -> list[Labelled]:
-    """Every citation of the file, identifiers taken out of its text."""
+    """Read every citation of the file; remove the identifiers from its text."""
     with gzip.open(path) as file:
         return [_labelled(number, line) for number, line in enumerate(orjson.loads(file.read()), 1)]
 
@@ -80,7 +80,7 @@ def _labelled(number: int, line: Mapping[str, str]) -> Labelled:
 
 
 class Targets:
-    """Which works of a catalog a label means: those with its DOI or PMID, and the works they are listed with."""
+    """The catalog works that a label denotes: those with its DOI or PMID, and the other works of their groups."""
 
     def __init__(self, listings: Sequence[Listing]) -> None:
         self._groups = Groups.read(listings)
@@ -94,19 +94,19 @@ class Targets:
                 self._by_place[place, work.year].append(work.id)
 
     def by_identifier(self, label: Ids) -> frozenset[str]:
-        """Ids of the works that bear the label, and of those in their groups."""
+        """Return the ids of the works with the label's identifiers, and of the works in their groups."""
         found = (id_ for key in label.keys() for id_ in self._by_key.get(key, ()))  # noqa: SIM118
         return frozenset(same for id_ in found for same in self._groups.same(id_))
 
     def by_rule(self, fields: Reference) -> frozenset[str]:
-        """The same of the works that are equal by the automatic rule: title, volume, first page, and a year of the text."""
+        """Return the ids of the works (and their groups) equal by title, volume, first page, and a year of the text."""
         place = Place.of(fields.title, fields.volume, fields.first_page)
         equal = (id_ for year in years(fields.raw_text) for id_ in self._by_place.get((place, year), ()))
         return frozenset(same for id_ in equal for same in self._groups.same(id_))
 
 
 def answers(links: Iterable[Link], targets: Iterable[frozenset[str]], catalog: Catalog) -> list[Answer]:
-    """Right is a link to any of the works that are meant, under the one id that the catalog gives a work."""
+    """Return the answers; a link is right if it names any denoted work, by the one id that the catalog gives a work."""
     return [
         Answer(bool(meant), link.cited is not None, link.cited in set(map(catalog.canonical, meant)))
         for link, meant in zip(links, targets, strict=True)
@@ -114,7 +114,7 @@ def answers(links: Iterable[Link], targets: Iterable[frozenset[str]], catalog: C
 
 
 def measure(data: Path, library: Library, limit: int | None = None) -> Table:
-    """Every figure of the set. ``data``: the folder with works.jsonl.gz and benchmarks/."""
+    """Return every figure of the set. ``data``: the folder with works.jsonl.gz and benchmarks/."""
     labelled = read(data / "benchmarks" / "biblio_glutton" / FILE)[:limit]
     return Table(
         name="glutton", title=f"biblio-glutton: {len(labelled):,} citations read from PDF", peers=PEERS, notes=NOTES,
@@ -123,7 +123,7 @@ def measure(data: Path, library: Library, limit: int | None = None) -> Table:
 
 
 def shared(labelled: Sequence[Labelled], listings: Sequence[Listing], library: Library) -> list[Row]:
-    """Against a catalog that was made without the set: most citations are absent from it."""
+    """Link into a catalog that was made without the set: most citations are absent from it."""
     targets, catalog = Targets(listings), library.catalog([listing.work for listing in listings])
     by_identifier = [targets.by_identifier(each.label) for each in labelled]
     by_rule = [known or targets.by_rule(each.fields) for each, known in zip(labelled, by_identifier, strict=True)]
@@ -141,10 +141,10 @@ def shared(labelled: Sequence[Labelled], listings: Sequence[Listing], library: L
 
 
 def own(labelled: Sequence[Labelled], library: Library) -> list[Row]:
-    """Against the set's own works, one for each DOI as its first citation describes it.
+    """Link into the set's own works, one for each DOI as its first citation describes it.
 
-    That citation would find itself; those that follow it are ``cited again``, and only they say something. Then half of the
-    works are taken out, by a hash of the DOI: the citations of these are absent.
+    That citation would find itself, so only the later citations, ``cited again``, are informative. Then half of the works are
+    removed, by a hash of the DOI: their citations are absent.
     """
     works: dict[str, Work] = {}
     again = []
@@ -171,7 +171,7 @@ def own(labelled: Sequence[Labelled], library: Library) -> list[Row]:
 
 
 def work_of(each: Labelled, id_: str) -> Work:
-    """A work as a citation's fields describe it; without identifiers, which would say nothing here."""
+    """Return the work that a citation's fields describe, without identifiers, which would be uninformative here."""
     fields = each.fields
     # A year in the title is seldom that of the work.
     (year, *_) = sorted(years(fields.raw_text) - years(fields.title)) or sorted(years(fields.raw_text)) or (None,)
@@ -188,7 +188,7 @@ def wrong(
     meant: Sequence[frozenset[str]],
     catalog: Catalog,
 ) -> list[dict[str, Any]]:
-    """What to look at: wrong links, and targets that were not linked."""
+    """Return the cases to inspect: wrong links, and targets that were not linked."""
     found = []
     for each, link, answer, ids in zip(labelled, links, given, meant, strict=True):
         if answer.right or not (answer.linked or answer.present):

@@ -1,4 +1,4 @@
-"""Linking with the whole library, and judging single pairs; identifiers are never given."""
+"""Link with the whole library, and apply the verdict to single pairs; identifiers are never given."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from reflink.entities import Ids, Link, Reference, Work
 from reflink.evaluation.judges import HeldOut
 from reflink.evaluation.run import build_catalog, default_encoder, link_held_out
 from reflink.evaluation.vectors import CachedEncoder
-from reflink.policy import Policy
+from reflink.linking.policy import Policy
 from reflink.verdict import evidence, judge
 
 
 @dataclass(frozen=True)
 class Library:
-    """The encoder and the policy that all sets are linked with."""
+    """The encoder and the policy for all sets."""
 
     encoder: CachedEncoder
     policy: Policy
 
     @staticmethod
     def seed(cache: Path, known: Path) -> None:
-        """Begins a ``cache`` that is not there yet with the vectors of another, so that no text is encoded twice."""
+        """Initialise a missing ``cache`` with the vectors of another, so that no text is encoded twice."""
         if cache.exists() or not known.is_dir():
             return
         partial = cache.with_name(f"{cache.name}.partial.{os.getpid()}")
         partial.mkdir(parents=True)
-        # Vectors are written before their keys: copied after them, none is missing.
+        # Vectors are written before their keys: keys copied first never lack their vectors.
         for suffix in ("keys", "f16"):
             for path in known.glob(f"*.{suffix}"):
                 shutil.copyfile(path, partial / path.name)
@@ -39,19 +39,19 @@ class Library:
 
     @classmethod
     def of(cls, cache: Path, policy: Policy | None = None) -> Library:
-        """With the default encoder, its vectors kept under ``cache``. Raises ModelNotFound."""
+        """Use the default encoder, with its vectors kept under ``cache``. Raises ModelNotFound."""
         return cls(default_encoder(cache), policy or Policy())
 
     def catalog(self, works: Sequence[Work]) -> Catalog:
-        """A catalog of these works with both indexes."""
+        """Return a catalog of these works with both indexes."""
         return build_catalog(works, self.encoder, self.policy)
 
     def link(self, references: Sequence[Reference], catalog: Catalog, what: str) -> list[Link]:
-        """The outcome of each, by the shipped verdict: no set here names its citing papers, so none can be held out."""
+        """Link each by the shipped verdict: no set here names its citing papers, so none can be held out."""
         return link_held_out(references, catalog, self.encoder, self.policy, HeldOut.shipped(), what)
 
 
 def probability(reference: Reference, work: Work) -> float:
-    """That the reference cites the work, by the two records without identifiers."""
+    """Return the probability that the reference cites the work, from the two records without identifiers."""
     bare = reference.model_copy(update={"ids": Ids(), "ids_weak": Ids()})
     return judge(evidence(bare, work.model_copy(update={"ids": Ids()}))).probability

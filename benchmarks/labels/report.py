@@ -1,4 +1,4 @@
-"""A set's figures beside what its peers published: on the terminal, and as JSON."""
+"""Report a set's figures beside the published ones of peers: on the terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHARES: Final = ("precision", "recall", "f1", "false_link", "accuracy")
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """What another published of this set; ``where`` says of which part, when not of all."""
+    """A published figure of a peer on this set; ``where`` names the part, if it is not the whole set."""
 
     name: str
     precision: float | None = None
@@ -26,7 +26,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: what was asked, of which part, its figures (scores.py), and what is wrong in it."""
+    """One measurement: the task, the part of the set, its figures (scores.py), and its errors."""
 
     asked: str
     part: str
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A set: ours, the peers' and a sentence each on what compares and what does not."""
+    """The results of a set: ours, the peers', and a sentence on each comparison that holds or does not."""
 
     name: str
     title: str
@@ -45,7 +45,7 @@ class Table:
     notes: Sequence[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON; all shares are fractions."""
+        """Return the table as JSON; all shares are fractions."""
         return {
             "title": self.title,
             "rows": [{"asked": row.asked, "part": row.part, **row.figures, "wrong": list(row.wrong)} for row in self.rows],
@@ -57,7 +57,7 @@ class Table:
         }
 
     def show(self, console: Console) -> None:
-        """Prints it: percent, 95% intervals in brackets."""
+        """Print the table: percent, 95% intervals in brackets."""
         printed = Printed(title=self.title, title_justify="left", pad_edge=False)
         printed.add_column("what")
         printed.add_column("of")

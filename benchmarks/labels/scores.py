@@ -16,7 +16,7 @@ _RESAMPLES: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``present``: there is something to find. ``linked``: something was answered. ``right``: it is what was to be found."""
+    """``present``: a target exists. ``linked``: the answer is a link. ``right``: the link names the target."""
 
     present: bool
     linked: bool
@@ -26,7 +26,7 @@ class Answer:
 def scores(answers: Iterable[Answer]) -> dict[str, Any]:
     """``precision``: right / linked; ``recall``: right / present; ``false_link``: linked / absent; ``accuracy`` of all.
 
-    Shares come with Wilson's interval, F1 with the one of 2,000 resamples of the answers.
+    Shares have Wilson's interval, F1 has that of 2,000 resamples of the answers.
     """
     counted = Counter(answers)
     n = sum(counted.values())
@@ -49,7 +49,7 @@ def scores(answers: Iterable[Answer]) -> dict[str, Any]:
 
 
 def _f1_interval(counted: Counter[Answer]) -> list[float]:
-    """Resampling answers is resampling the counts of the few kinds of answers there are."""
+    """Resample the counts of the few kinds of answers, which is equivalent to resampling the answers."""
     kinds = list(counted)
     counts = np.array([counted[kind] for kind in kinds], dtype=np.int64)
     if not counts.sum():

@@ -1,4 +1,4 @@
-"""From the way others write records to reflink's: names of authors, first pages, lines of a PDF, citations as written."""
+"""Convert other projects' records to reflink's form: names of authors, first pages, lines of a PDF, citation texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAGE: Final = re.compile(r"([a-z]*)0*(\d+)")
 
 
 def last_names(names: Sequence[str]) -> tuple[str, ...]:
-    """What stands before the comma of each name, or else its last word; a "Jr." is none, and what is no name is left out."""
+    """Return the part before the comma of each name, else its last word; a "Jr." does not count, non-names are dropped."""
     found = []
     for name in names:
         before, _, after = name.partition(",")
@@ -31,38 +31,38 @@ def last_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def unescaped(text: str) -> str:
-    """``text`` with the characters that its HTML references stand for; white space collapsed."""
+    """Return ``text`` with HTML character references replaced and white space collapsed."""
     return " ".join(html.unescape(text).split())
 
 
 def one_line(text: str) -> str:
-    """Lines of a PDF joined, words that were hyphenated at their ends too."""
+    """Join the lines of a PDF, including words hyphenated at line ends."""
     return " ".join(_HYPHENATED.sub("", text).split())
 
 
 def first_page(pages: str | None) -> str | None:
-    """The first of "117-118"."""
+    """Return the first of "117-118"."""
     return (pages or "").replace("–", "-").split("-")[0].strip() or None
 
 
 def years(text: object) -> frozenset[int]:
-    """The numbers in ``text`` that may be years."""
+    """Return the numbers in ``text`` that may be years."""
     return frozenset(map(int, _YEAR.findall(str(text or ""))))
 
 
 def year_of(text: object) -> int | None:
-    """The first year in "1997.0"."""
+    """Return the first year in "1997.0"."""
     found = _YEAR.search(str(text or ""))
     return int(found[0]) if found else None
 
 
 def letters(text: str | None) -> str:
-    """Letters and digits alone, in lower case and without accents."""
+    """Return letters and digits alone, in lower case and without accents."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text or "").lower()))
 
 
 class Place(NamedTuple):
-    """Where a work stands, to be found again: title, volume and first page without what is typesetting; empty: unknown."""
+    """Where a work stands: title, volume and first page without typographic differences; empty: unknown."""
 
     title: str
     volume: str
@@ -70,7 +70,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, title: str | None, volume: str | None, page: str | None) -> Place:
-        """From the fields as they are written: "Vol. 012(3)" is "12", "S012-19" is "s12"."""
+        """Normalise the fields as written: "Vol. 012(3)" is "12", "S012-19" is "s12"."""
         number, first = _NUMBER.search(volume or ""), _PAGE.search((page or "").lower())
         return cls(
             letters(title),
@@ -80,7 +80,7 @@ class Place(NamedTuple):
 
 
 def reference_of(work: Work, names: Sequence[str] = ()) -> Reference:
-    """A record as somebody would cite it: its fields, and they in one line, with ``names`` in full where given.
+    """Return a record as a citation: its fields, and one line made of them, with ``names`` in full where given.
 
     Identifiers are left out.
     """

@@ -1,1 +1,1 @@
-"""The ledger at the size of a field: store, restarts, outcomes a second, and how soon a work that comes late is linked to."""
+"""Benchmarks of the ledger at the size of a field: store, restarts, outcomes per second, and the latency of late links."""

@@ -1,36 +1,35 @@
-"""What the ledger takes at the size of a field.
+"""Measure the ledger at the size of a field.
 
     python -m benchmarks.ledger store    [--references 5000000]   its store: writing, disk, memory, finding, opening
-    python -m benchmarks.ledger restart  [--references 1000000]   from the topics alone, and with what lies on its disk
-    python -m benchmarks.ledger outcomes [--references 100000]    outcomes a second through one ledger
-    python -m benchmarks.ledger wake     [--references 5000000]   from a work's arrival to the links of those who waited
+    python -m benchmarks.ledger restart  [--references 1000000]   restarts from the topics alone, and with its store
+    python -m benchmarks.ledger outcomes [--references 100000]    outcomes per second through one ledger
+    python -m benchmarks.ledger wake     [--references 5000000]   from a work's arrival to the links of waiting references
 
-The waiting references are recombined from real ones (benchmarks/ledger/recombined.py); ``wake`` restarts the ledger on its way
-as ``restart`` does. All but ``store`` run on a Kafka of their own with real worker processes, and all on one machine.
+The waiting references are recombined from real ones (benchmarks/ledger/recombined.py); ``wake`` also restarts the ledger as
+``restart`` does. All but ``store`` run on their own Kafka with real worker processes, all on one machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import harness
 from benchmarks.ledger import filling, outcomes, restarting, waking
 from benchmarks.machine import describe
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints the figures; exit code 0."""
+    """Print the figures and return exit code 0."""
     arguments = _parser().parse_args(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no broker and no worker is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # stops the broker and the workers
     print(describe(), flush=True)
     figures = arguments.run(arguments)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": describe(), "command": arguments.command, **figures}, indent=1))
+    harness.save(arguments.json, {"command": arguments.command, **figures})
     return 0
 
 
@@ -68,22 +67,23 @@ def _wake(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.ledger", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = harness.parser(__doc__, figures=False)
     commands = parser.add_subparsers(dest="command", required=True)
 
     def command(name: str, help_: str, run: Callable[[argparse.Namespace], Any], references: int) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=help_, description=help_)
         added.add_argument("--references", type=int, default=references, help=f"how many (default {references:,})")
         added.add_argument("--folder", type=Path, help="where to keep what is deleted at the end: GB of disk")
-        added.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+        harness.add_json(added)
         added.set_defaults(run=run)
         return added
 
     store = command("store", "waiting references against disk, memory and time to find them", _store, 5_000_000)
     store.add_argument(
-        "--sizes", type=_numbers, default=[500_000, 1_000_000, 2_000_000], help="measured on the way (500000,1000000,2000000)"
+        "--sizes",
+        type=harness.numbers,
+        default=[500_000, 1_000_000, 2_000_000],
+        help="also measured (500000,1000000,2000000)",
     )
     restart = command("restart", "starting from the topics alone, and with the store on disk", _restart, 1_000_000)
     restart.add_argument("--rounds", type=int, default=3, help="of restarts with the store")
@@ -99,10 +99,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     wake.add_argument("--before", type=int, metavar="WORKS", help="so many of its works are there before (default: all others)")
     return parser
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(each) for each in text.split(",")]
 
 
 if __name__ == "__main__":

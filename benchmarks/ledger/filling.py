@@ -1,4 +1,4 @@
-"""The ledger's stores at growing numbers of waiting references: writing, size, memory, finding, opening."""
+"""Measure the ledger's stores at growing numbers of waiting references: writing, size, memory, finding, opening."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.ledger.real import choose_arrivals, real_references
+from benchmarks.ledger.real import choose_arrivals
 from benchmarks.ledger.recombined import REFERENCES_PER_PAPER, Paper, Recombined
 from benchmarks.ledger.topics import PARTITIONS
+from benchmarks.machine import disk_bytes, process_memory
+from benchmarks.papers import real_references
+from reflink.blocking.keys import hashed, work_key, work_keys
 from reflink.entities import Work
-from reflink.keys import hashed, work_key, work_keys
-from workers.ledger.store import PartitionStore, Table
-from workers.topics import partition_of
+from workers.kafka.topics import partition_of
+from workers.ledger.stores.outcome_store import PartitionStore, Table
 
-#: As many as a consumer gives at a time.
+#: As many records as a consumer returns at once.
 ROWS: Final = 2000
 WORKS: Final = 2000
-#: Of the works that are looked up, those that a reference waits for.
+#: Share of the looked-up works for which a reference waits.
 SHARE: Final = 0.2
 ROUNDS: Final = 3
 MILLION: Final = 1_000_000
 FORECAST: Final = 200 * MILLION
 FAR: Final = 1e12
-#: The first of the papers that hold the marked references.
+#: Number of the first paper with marked references.
 MARKED_FROM: Final = 10 * MILLION
 #: Column, its name in the figures, and its format.
 COLUMNS: Final = (
@@ -45,20 +47,20 @@ COLUMNS: Final = (
 
 
 class Stores:
-    """One for each partition, written as a ledger that is brought up from its topics writes them."""
+    """One store per partition, written as a ledger writes them when it restores from its topics."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.stores: list[PartitionStore] = []
         self.waiting: list[list[tuple[Table, str, bytes | None]]] = [[] for _ in range(PARTITIONS)]
         self.written = [0] * PARTITIONS
-        #: Those given so far, written or not.
+        #: References added so far, written or not.
         self.references = 0
         self.seconds = 0.0
         self.open()
 
     def open(self) -> float:
-        """All of them; seconds until each has answered."""
+        """Open all stores; return the seconds until each has answered a read."""
         began = time.perf_counter()
         self.stores = [PartitionStore(self.folder / str(number), stale_after_s=FAR) for number in range(PARTITIONS)]
         for store in self.stores:
@@ -88,16 +90,12 @@ class Stores:
         self.seconds += time.perf_counter() - began
 
     def find(self, work: Work) -> int:
-        """How many references of all partitions have a key of the work: what waking asks for."""
+        """Return how many references of all partitions have a key of the work, as in the propagation of a change."""
         keys = [*map(hashed, work_keys(work)), hashed(work_key(work.id))]
         return len({each for store in self.stores for key in store.borne(keys) for each in store.references(key)})
 
-    def bytes(self) -> int:
-        """On disk, as blocks taken."""
-        return sum(path.stat().st_blocks * 512 for path in self.folder.rglob("*") if path.is_file())
-
     def forget_pages(self) -> None:
-        """Has the kernel drop what it keeps of the files in memory."""
+        """Drop the kernel's page cache of the files."""
         os.sync()
         for path in self.folder.rglob("*"):
             if path.is_file():
@@ -106,15 +104,13 @@ class Stores:
 
 
 def own_mib() -> float:
-    """Memory that this process has for itself alone."""
-    status = Path("/proc/self/status").read_text()
-    found = re.search(r"RssAnon:\s+(\d+) kB", status)
-    return int(found.group(1)) / 1024 if found else 0.0
+    """Return the anonymous memory of this process in MiB."""
+    return process_memory()["RssAnon"] / 2**20
 
 
 @dataclass
 class Found:
-    """Microseconds of each work, and of the processor alone; works that found a reference, and references found."""
+    """Microseconds per work, wall and processor time; works that found a reference, and references found."""
 
     times: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -123,7 +119,7 @@ class Found:
 
 
 def look_up(stores: Stores, works: Sequence[Work]) -> Found:
-    """Each work by itself, as it arrives."""
+    """Look up each work by itself, as when it arrives."""
     found = Found()
     for work in works:
         began, cpu = time.perf_counter(), time.thread_time()
@@ -135,12 +131,12 @@ def look_up(stores: Stores, works: Sequence[Work]) -> Found:
 
 
 def measure(stores: Stores, works: Sequence[Work], base_mib: float) -> dict[str, Any]:
-    """The figures as it stands, medians of rounds. ``cold``: after the kernel has dropped what it keeps of the files."""
+    """Return the figures at the current size, medians of rounds. ``cold``: after dropping the page cache of the files."""
     rounds = [look_up(stores, works) for _ in range(ROUNDS + 1)][1:]
     figures: dict[str, Any] = {
         "references": stores.references,
         "rows_per_s": sum(stores.written) / stores.seconds,
-        "disk_mib": stores.bytes() / 2**20,
+        "disk_mib": disk_bytes(stores.folder) / 2**20,
         "own_mib": own_mib() - base_mib,
         "p50_us": statistics.median(quantile(each.times, 0.5) for each in rounds),
         "p99_us": statistics.median(quantile(each.times, 0.99) for each in rounds),
@@ -159,7 +155,7 @@ def measure(stores: Stores, works: Sequence[Work], base_mib: float) -> dict[str,
 
 
 def fill(stores: Stores, papers: Iterator[Paper], until: int) -> None:
-    """Writes papers until the stores have so many references."""
+    """Write papers until the stores have ``until`` references."""
     while stores.references < until and (paper := next(papers, None)) is not None:
         stores.add(paper.citing, [("links", reference, value) for reference, value in paper.links.items()])
         stores.add(paper.citing, [("manifests", paper.citing, paper.manifest)])
@@ -167,12 +163,12 @@ def fill(stores: Stores, papers: Iterator[Paper], until: int) -> None:
 
 
 def head_text() -> str:
-    """The names of the columns."""
+    """Return the names of the columns."""
     return " ".join(f"{name:>{re.findall('[0-9]+', form)[0]}}" for name, _, form in COLUMNS)
 
 
 def row_text(row: dict[str, Any]) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     return " ".join(format(row[name], form) for _, name, form in COLUMNS)
 
 
@@ -181,9 +177,9 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def fits(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """At 200 million: disk and memory by a line through the sizes, medians and means of finding by a line over their logarithm.
+    """Extrapolate to 200 million: disk and memory linearly in the size, medians and mean times linearly in its logarithm.
 
-    Not the 99th percentiles, which a compaction in the wrong moment makes.
+    The 99th percentiles are not extrapolated: a compaction during a lookup determines them.
     """
     sizes = np.array([row["references"] for row in rows], float)
 
@@ -197,8 +193,8 @@ def fits(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def run(references: int, sizes: Sequence[int], folder: Path | None = None) -> dict[str, Any]:
-    """Fills up to ``references`` and measures at each of ``sizes`` on the way, and at the end."""
-    real = real_references()
+    """Fill the stores up to ``references``, and measure at each of ``sizes`` on the way, and at the end."""
+    real = list(real_references())
     arrivals = choose_arrivals(real, WORKS, SHARE)
     made = Recombined(real)
     stops = sorted({size for size in sizes if size < references} | {references})
@@ -206,7 +202,7 @@ def run(references: int, sizes: Sequence[int], folder: Path | None = None) -> di
         base = own_mib()
         stores = Stores(Path(name))
         rows = []
-        # The marked ones first, so that they are there at every size.
+        # The marked references come first, so that they exist at every size.
         first = -(-len(arrivals.marked) // REFERENCES_PER_PAPER)
         papers = chain(
             made.papers(MARKED_FROM, first, arrivals.marked), made.papers(0, references // REFERENCES_PER_PAPER - first)
@@ -221,7 +217,7 @@ def run(references: int, sizes: Sequence[int], folder: Path | None = None) -> di
 
 
 def forecast_text(figures: dict[str, Any]) -> str:
-    """What 200 million would take by the fits."""
+    """Describe the extrapolation to 200 million."""
     found = figures["at_200m"]
     return (
         f"\n{figures['works']:,} works looked up in {figures['partitions']} partitions, {figures['awaited']:.0%} of them "

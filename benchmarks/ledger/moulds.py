@@ -1,4 +1,4 @@
-"""What real references are made of: the way each is written, and the parts to write others with.
+"""Templates of real references: how each is written, and the parts from which other references are composed.
 
 A mould is a real reference with its title, names, numbers and identifiers taken out of its text and its fields, so that
 another work can be cited in the same way.
@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from reflink.entities import Reference
 
-#: What a mould's text has in place of the parts of one work. Names have a slot each: the first so many.
+#: Maximum number of authors with a slot in a mould. Each of the first names has its own slot.
 MOST_NAMES: Final = 12
 _NUMBERS: Final = ("year", "volume", "issue", "first_page", "last_page")
 _NAMED: Final = ("last_names", "given_names")
-#: Whose values are always another work's.
+#: Fields whose values always come from the cited work.
 _MADE: Final = ("title", "venue", *_NUMBERS, *_NAMED)
-#: What goes with one title, one name or one volume, and would tell which.
+#: Fields that belong to one title, one name or one volume, and would identify the original work.
 _LEFT_OUT: Final = ("translated_title", "chapter_title", "collab", "collectives", "editors", "ids", "ids_weak", "inferred")
 
 Ints = npt.NDArray[np.int64]
@@ -29,10 +29,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Mould:
-    """``text`` and ``bare`` (without identifiers, None where the text has none) are ready for ``%`` with a work's parts.
+    """``text`` and ``bare`` (without identifiers, None if the text has none) are templates for ``%`` with a work's parts.
 
-    ``kept``: fields that stay as they are. ``fields``: names of those that the work fills, ``inferred`` whether they are only
-    recognised. ``names``: how many of the work's authors are named.
+    ``kept``: fields that do not change. ``fields``: names of the fields that the work fills; ``inferred``: whether the
+    recogniser found these. ``names``: how many of the work's authors are named.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Mould:
 
     @classmethod
     def of(cls, reference: Reference) -> Mould:
-        """The way in which this reference is written."""
+        """Return the mould of this reference."""
         said = reference.inferred or reference
         names = min(MOST_NAMES, len(said.last_names))
         parts = [("title", said.title), *((f"n{at}", said.last_names[at]) for at in range(names)), ("venue", said.venue)]
@@ -67,7 +67,7 @@ class Mould:
 
 
 def _with_slots(text: str, parts: Sequence[tuple[str, str | None]]) -> str:
-    """The text with the first place of each part, in their order, turned into a slot of its name."""
+    """Replace the first free occurrence of each part, in their order, by a slot with its name."""
     taken: list[tuple[int, int, str]] = []
     lower = text.lower()
     lower = lower if len(lower) == len(text) else text
@@ -87,13 +87,13 @@ def _with_slots(text: str, parts: Sequence[tuple[str, str | None]]) -> str:
 
 
 def _stands_alone(text: str, begin: int, end: int) -> bool:
-    """Whether what is there is no part of a longer number, as 1 is of 2011."""
+    """Return whether the range is not part of a longer number, as 1 is of 2011."""
     within = begin > 0 and text[begin].isdigit() and text[begin - 1].isdigit()
     return not within and not (end < len(text) and text[end - 1].isdigit() and text[end].isdigit())
 
 
 class Parts:
-    """What works are made of, each drawn by itself: titles' words as they follow each other, names, venues, numbers."""
+    """The parts of works, each drawn independently: words of titles in their order, names, venues, numbers."""
 
     def __init__(self, references: Sequence[Reference]) -> None:
         said = [each.inferred or each for each in references]
@@ -103,7 +103,7 @@ class Parts:
         self.words = list(numbers)
         self.lengths = np.array([len(words) for words in titles], np.int64)
         self.starts = np.cumsum(self.lengths) - self.lengths
-        #: Whether a word is the last of its title, so that none follows it.
+        #: Whether a word is the last of its title, so that no word follows it.
         self.last = np.zeros(len(self.occurring), bool)
         self.last[np.cumsum(self.lengths) - 1] = True
         self.by_word = np.argsort(self.occurring, kind="stable")
@@ -117,9 +117,9 @@ class Parts:
         self.prefixes = [each.ids.doi.partition("/")[0] for each in references if each.ids.doi]
 
     def titles(self, rng: np.random.Generator, count: int, jump: float = 0.25) -> list[str]:
-        """Made titles, as long as real ones. Each word follows the one before in a real title; one in four is any word.
+        """Draw titles as long as real ones. Each word follows the previous one in some real title; one in four is any word.
 
-        Without those, the rare words of a title would bring its end along.
+        Without the random words, a rare word of a title would determine the rest of it.
         """
         lengths = rng.choice(self.lengths, count)
         at = rng.choice(self.starts, count)

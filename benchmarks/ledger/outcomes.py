@@ -1,4 +1,4 @@
-"""Outcomes a second through one ledger: manifests and outcomes wait in their topic, the ledger publishes links."""
+"""Measure outcomes per second through one ledger: manifests and outcomes wait in their topic, the ledger publishes links."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kafka import TopicPartition
-
-from benchmarks.ledger.real import real_references
 from benchmarks.ledger.recombined import MODEL, POLICY, REFERENCES_PER_PAPER, Recombined
 from benchmarks.ledger.restarting import broker_for
 from benchmarks.ledger.topics import PARTITIONS
 from benchmarks.machine import spread
-from benchmarks.sizing import cpu_seconds
+from benchmarks.papers import real_references
+from benchmarks.workers.broker import reader
+from benchmarks.workers.sizing import cpu_seconds
 from schemas import LinkEvent, ManifestEvent, Outcome, OutcomesEvent
-from workers.clients import plain_consumer
-from workers.local.pipeline import Pipeline
-from workers.sending import Sender
-from workers.settings import KafkaSettings
-from workers.topics import TopicAdmin, partition_of
+from workers.config.settings import KafkaSettings
+from workers.devkit.processes import Pipeline
+from workers.kafka.bulk_producer import Sender
+from workers.kafka.topics import TopicAdmin, partition_of
 
 
 def send(kafka: KafkaSettings, made: Recombined, papers: int) -> None:
-    """Manifests and outcomes of so many papers."""
+    """Send manifests and outcomes of ``papers`` papers."""
     with Sender(kafka) as sender:
         for paper in made.papers(0, papers):
             links = [LinkEvent.from_json(value) for value in paper.links.values()]
@@ -40,10 +38,8 @@ def send(kafka: KafkaSettings, made: Recombined, papers: int) -> None:
 
 
 def measure(kafka: KafkaSettings, pipeline: Pipeline, papers: int) -> dict[str, float]:
-    """From the first link's time to the last one's, over all links that came after the first batch."""
-    consumer = plain_consumer(kafka)
-    consumer.assign([TopicPartition(kafka.topic("links"), partition) for partition in range(PARTITIONS)])
-    consumer.seek_to_beginning()
+    """Measure from the first link's time to the last one's, over all links after the first batch."""
+    consumer = reader(kafka, "links")
     process = pipeline.start("ledger")
     process.wait_ready()
     cpu = cpu_seconds(process)
@@ -59,8 +55,8 @@ def measure(kafka: KafkaSettings, pipeline: Pipeline, papers: int) -> dict[str, 
 
 
 def run(references: int, rounds: int, folder: Path | None = None) -> dict[str, Any]:
-    """Each round with topics and a store of its own."""
-    made, papers = Recombined(real_references()), references // REFERENCES_PER_PAPER
+    """Run each round with its own topics and store."""
+    made, papers = Recombined(list(real_references())), references // REFERENCES_PER_PAPER
     found = []
     with broker_for(folder) as (kafka, place):
         for number in range(rounds):
@@ -78,7 +74,7 @@ def run(references: int, rounds: int, folder: Path | None = None) -> dict[str, A
 
 
 def text(figures: dict[str, Any]) -> str:
-    """The median and the range."""
+    """Format the median and the range."""
     rates = [each["outcomes_per_s"] for each in figures["rounds"]]
     cpu = statistics.median(each["cpu_us"] for each in figures["rounds"])
     return f"{spread(rates)} outcomes/s through one ledger, {cpu:,.0f} us of its CPU for each"

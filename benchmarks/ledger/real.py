@@ -1,4 +1,4 @@
-"""What is real: the references of the shared articles, and works of the shared catalog that some of them cite."""
+"""Works of the shared catalog that arrive late, and the real references that wait for them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,11 @@ from typing import Final
 
 from benchmarks.ledger.recombined import Marked, without_identifiers
 from reflink.entities import Reference, Work
-from reflink.errors import ReflinkError
 from reflink.evaluation.records import read_works
 from reflink.evaluation.worlds import Groups
-from reflink.jats import parse
-from tests.data import jats_folder, shared_data
+from tests.data import shared_data
 
 SEED: Final = 5
-
-
-def real_references() -> list[Reference]:
-    """Of all shared articles that parse."""
-    found: list[Reference] = []
-    for path in sorted(jats_folder().glob("*.xml")):
-        try:
-            found += parse(path.read_bytes()).references
-        except ReflinkError:
-            continue
-    return found
 
 
 @dataclass(frozen=True)
@@ -41,7 +28,7 @@ class Arrivals:
 
 @cache
 def works_alone() -> list[Work]:
-    """The works of the shared catalog of which there is no second record."""
+    """Return the works of the shared catalog that have no second record."""
     listings = list(read_works(shared_data() / "works.jsonl.gz"))
     groups, works = Groups.read(listings), {listing.work.id: listing.work for listing in listings}
     bearers = Counter(key for work in works.values() for key in work.ids.keys())  # noqa: SIM118
@@ -53,10 +40,11 @@ def works_alone() -> list[Work]:
 
 
 def choose_arrivals(references: Sequence[Reference], count: int, share: float) -> Arrivals:
-    """``count`` real works that arrive late; so large a ``share`` of them is cited by a real reference that waits.
+    """Choose ``count`` real works that arrive late; a waiting real reference cites a ``share`` of them.
 
-    A waiting reference cites one work, and no other of these cites that; every second names it by an identifier, the others
-    have their identifiers taken out. Of each work that arrives there is no second record. Raises SystemExit.
+    A waiting reference cites exactly one work, and each of these works is cited by at most one of them. Every second reference
+    names its work by an identifier; the others have their identifiers removed. No arriving work has a second record. Raises
+    SystemExit.
     """
     alone = works_alone()
     by_key = {key: work for work in alone for key in work.ids.keys()}  # noqa: SIM118

@@ -1,11 +1,11 @@
-"""Papers whose references wait: events of ``links`` as the ledger publishes them, as many as wanted, of real parts.
+"""Generate any number of papers with waiting references: events of ``links`` as the ledger publishes them, from real parts.
 
-The recipe, every draw by itself and one seed for all: three references of ten cite one of 20,000 works that many cite (the
-rank-th as often as 1 / (rank + 500)), the others a work of their own. A work's title goes from word to word as real titles do,
-with one word in four from anywhere; each name, the venue, the year, the volume and the pages are those of different real
-references; identifiers are new. How it is written, and what of it is tagged, is a real reference's (moulds.py).
+The recipe, all draws independent and from one seed: three references of ten cite one of 20,000 popular works (the rank-th with
+a frequency proportional to 1 / (rank + 500)), the others a work of their own. A work's title follows the word order of real
+titles, with one word in four from anywhere; each name, the venue, the year, the volume and the pages come from different real
+references; identifiers are new. A real reference gives its wording and its tagged fields (moulds.py).
 
-So keys meet as often as real ones do, and hardly any is that of a real work. Those that are meant to be are ``Marked``.
+So keys coincide as often as real ones do, and hardly any key is that of a real work. The intended exceptions are ``Marked``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reflink.entities import Reference, Work
 from schemas import SCHEMA_VERSION
 
 REFERENCES_PER_PAPER: Final = 40
-#: Papers that are drawn at a time; they depend on the seed and their number alone.
+#: Number of papers drawn at a time; they depend only on the seed and the number of the first.
 BLOCK: Final = 50
 POPULAR: Final = 20_000
 POPULAR_SHARE: Final = 0.3
@@ -36,13 +36,13 @@ _NUMBERS: Final = (
 )
 _JUDGEMENTS: Final = 64
 
-#: A work's parts by name of field; its authors are in "people", and those that were ever named are in "n0", "n1", ... too.
+#: A work's parts by field name; its authors are in "people", and the names used so far are also in "n0", "n1", ...
 Cited = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A real reference, the work of the catalog that it cites, and whether it still names that by an identifier."""
+    """A real reference, the catalog work that it cites, and whether it still names the work by an identifier."""
 
     reference: Reference
     work: Work
@@ -51,7 +51,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """Id and event by reference, and the event of ``manifests``."""
+    """The events of ``links`` by reference id, and the event of ``manifests``."""
 
     citing: str
     links: dict[str, bytes]
@@ -59,9 +59,9 @@ class Paper:
 
 
 class Recombined:
-    """Makes papers by number from real references. Any range of papers can be made by itself, in any process.
+    """Makes papers by number from real references. Any process can make any range of papers independently.
 
-    ``judged_at``: the catalog offset that all were judged at.
+    ``judged_at``: the catalog offset of all outcomes.
     """
 
     def __init__(self, references: Sequence[Reference], *, seed: int = 7, judged_at: int = 0) -> None:
@@ -76,9 +76,9 @@ class Recombined:
         self.judgements = [_judgement(rng) for _ in range(_JUDGEMENTS)]
 
     def papers(self, first: int, count: int, marked: Sequence[Marked] = ()) -> Iterator[Paper]:
-        """Papers ``first`` to ``first + count - 1``; both must be multiples of BLOCK, but for the last paper.
+        """Yield papers ``first`` to ``first + count - 1``; both must be multiples of BLOCK, except at the end of all papers.
 
-        The marked references take the place of others, evenly spread over these papers.
+        The marked references replace others, evenly spread over these papers.
         """
         meant = self.placed(first, count, marked)
         for begin in range(first, first + count, BLOCK):
@@ -86,7 +86,7 @@ class Recombined:
 
     @staticmethod
     def placed(first: int, count: int, marked: Sequence[Marked]) -> dict[str, Marked]:
-        """The ids of the marked references in these papers."""
+        """Return the marked references in these papers by id."""
         places = np.linspace(0, count * REFERENCES_PER_PAPER, len(marked), endpoint=False).astype(int).tolist()
         return {
             _id(citing_of(first + place // REFERENCES_PER_PAPER), place % REFERENCES_PER_PAPER + 1): mark
@@ -136,7 +136,7 @@ class Recombined:
 
         titles, venues, years = parts.titles(rng, count), draw(parts.venues), draw(parts.years)
         volumes, pages, prefixes = draw(parts.volumes), draw(parts.pages), draw(parts.prefixes)
-        people = rng.integers(0, len(parts.names), (count, MOST_NAMES)).tolist()  # by number, as few of them are named
+        people = rng.integers(0, len(parts.names), (count, MOST_NAMES)).tolist()  # as numbers, because few of them are named
         lengths, issues = rng.integers(1, 20, count).tolist(), rng.integers(1, 12, count).tolist()
         works = []
         for at in range(count):
@@ -153,7 +153,7 @@ class Recombined:
 
 
 def citing_of(paper: int) -> str:
-    """The id of a paper."""
+    """Return the id of a paper."""
     return f"doi:10.5555/waiting.{paper:08d}"
 
 
@@ -167,7 +167,7 @@ _SLOTS: Final = tuple(f"n{at}" for at in range(MOST_NAMES))
 def written(
     mould: Mould, cited: Cited, names: Sequence[tuple[str, str]], id_: str, citing: str, position: int
 ) -> dict[str, Any]:
-    """The reference to the work, as the mould writes it: a Reference's JSON. ``names``: those that people have by number."""
+    """Return the JSON of a Reference to the work in the mould's form. ``names``: the names that "people" contains by number."""
     people = [names[person] for person in cited["people"][: mould.names]]
     last_names = [last for last, _ in people]
     cited.update(zip(_SLOTS, last_names, strict=False))
@@ -191,7 +191,7 @@ def written(
 
 
 def without_identifiers(marked: Marked) -> Marked:
-    """The same reference with its identifiers taken out: it must be found by what it says."""
+    """Return the same reference without its identifiers, so that only its other fields and text can match."""
     gone: dict[str, Any] = {"ids": {}, "ids_weak": {}, "raw_text": marked.reference.raw_query, "raw_noid": None}
     return replace(marked, reference=Reference.from_dict({**marked.reference.to_dict(), **gone}), identified=False)
 

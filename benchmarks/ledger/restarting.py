@@ -1,4 +1,4 @@
-"""A ledger that starts with nothing, and one that starts with its store."""
+"""Measure a ledger that starts with nothing, and one that starts with its store."""
 
 from __future__ import annotations
 
@@ -9,35 +9,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ledger.real import real_references
 from benchmarks.ledger.recombined import Recombined
 from benchmarks.ledger.starting import Probe, restarts
 from benchmarks.ledger.topics import PARTITIONS, fill
-from workers.local.broker import Broker
-from workers.local.pipeline import Pipeline
-from workers.local.ports import free_port
-from workers.settings import KafkaSettings
-from workers.topics import TopicAdmin
+from benchmarks.papers import real_references
+from benchmarks.workers.broker import broker_with_topics
+from workers.config.settings import KafkaSettings
+from workers.devkit.processes import Pipeline
 
 
 @contextmanager
 def broker_for(folder: Path | None) -> Iterator[tuple[KafkaSettings, Path]]:
-    """An empty Kafka with all topics, and a folder; both go at the end.
+    """Start an empty Kafka with all topics, and yield it with a folder; both are deleted at the end.
 
-    Its log cleaner rests: every key of the millions is there once, so it has nothing to do, but it would look for it.
+    Its log cleaner is off: every key of the millions occurs once, so the cleaner would find nothing, but would use time.
     """
     with tempfile.TemporaryDirectory(dir=folder) as name:
         place = Path(name)
-        with Broker.start(place / "kafka", port=free_port(), extra={"log.cleaner.enable": "false"}) as broker:
-            kafka = KafkaSettings(kafka_bootstrap_servers=broker.address)
-            with TopicAdmin(kafka) as admin:
-                admin.create(PARTITIONS, 1)
+        with broker_with_topics(place / "kafka", PARTITIONS, {"log.cleaner.enable": "false"}) as kafka:
             yield kafka, place
 
 
 def run(references: int, rounds: int, folder: Path | None = None) -> dict[str, Any]:
-    """Fills the topics and restarts."""
-    made = Recombined(real_references())
+    """Fill the topics and restart the ledger."""
+    made = Recombined(list(real_references()))
     with broker_for(folder) as (kafka, place):
         filled = fill(kafka, made, references)
         print(f"{references:,} links sent in {filled:.0f} s", flush=True)
@@ -51,7 +46,7 @@ def run(references: int, rounds: int, folder: Path | None = None) -> dict[str, A
 
 
 def text(figures: dict[str, Any]) -> str:
-    """The figures as lines; each time runs from the process's start to its first link in every partition."""
+    """Format the figures as lines; each time runs from the process's start to its first link in every partition."""
     first = figures["from_topics"]
     lines = [
         f"{figures['references']:,} references in {PARTITIONS} partitions; from the process's start to a new link in each:",

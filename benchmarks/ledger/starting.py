@@ -1,29 +1,28 @@
-"""A ledger process at its start: how long until it works, from nothing and from what it left on disk."""
+"""Measure the start of a ledger process: the time until it works, from the topics alone and from its store on disk."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
-from kafka import TopicPartition
 
 from benchmarks.ledger.topics import PARTITIONS
-from benchmarks.sizing import memory
+from benchmarks.machine import disk_bytes
+from benchmarks.workers.broker import reader, seek_to_end
+from benchmarks.workers.sizing import memory
 from reflink.entities import Link, Reference
 from schemas import SCHEMA_VERSION, ManifestEvent, Outcome, OutcomesEvent
-from workers.clients import plain_consumer
-from workers.local.pipeline import Pipeline, Process
-from workers.sending import Sender
-from workers.settings import KafkaSettings
-from workers.topics import partition_of
+from workers.config.settings import KafkaSettings
+from workers.devkit.processes import Pipeline, Process
+from workers.kafka.bulk_producer import Sender
+from workers.kafka.topics import partition_of
 
 TIMEOUT_S: Final = 3600.0
 
 
 def paper_events(citing: str, references: int, judged_at: int = 0) -> list[bytes]:
-    """A paper's manifest and its outcomes, none of them linked, as parser and linker send them to the ledger."""
+    """Return a paper's manifest and its outcomes, none of them linked, as parser and linker send them to the ledger."""
     now = int(time.time() * 1000)
     ids = [f"{citing}#r{position}.1" for position in range(1, references + 1)]
     about: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "citing": citing, "paper_version": now, "arrived": now}
@@ -41,19 +40,15 @@ def paper_events(citing: str, references: int, judged_at: int = 0) -> list[bytes
 
 
 class Probe:
-    """Papers of one reference, sent to the ledger before it starts: it works when their links are there."""
+    """Papers of one reference, sent to the ledger before it starts: it works when their links are published."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
         self.kafka, self.number = kafka, 0
-        self.consumer = plain_consumer(kafka)
-        self.places = [TopicPartition(kafka.topic("links"), partition) for partition in range(PARTITIONS)]
-        self.consumer.assign(self.places)
+        self.consumer = reader(kafka, "links", at_end=True)
 
     def send(self, judged_at: int = 0) -> set[str]:
-        """One to each partition; the ids of their references."""
-        for place in self.places:
-            self.consumer.seek_to_end(place)
-            self.consumer.position(place)
+        """Send one paper to each partition; return the ids of their references."""
+        seek_to_end(self.consumer)
         wanted: dict[int, str] = {}
         with Sender(self.kafka) as sender:
             while len(wanted) < PARTITIONS:
@@ -65,7 +60,7 @@ class Probe:
         return {f"{citing}#r1.1" for citing in wanted.values()}
 
     def wait(self, wanted: set[str], process: Process) -> None:
-        """Until all are published. Raises WorkerDied, SystemExit."""
+        """Wait until all links are published. Raises WorkerDied, SystemExit."""
         deadline = time.monotonic() + TIMEOUT_S
         while wanted:
             process.check()
@@ -79,7 +74,7 @@ class Probe:
 
 
 def start(pipeline: Pipeline, probe: Probe, judged_at: int = 0) -> tuple[Process, dict[str, float]]:
-    """Starts the pipeline's ledger, or starts it again; seconds until it was ready, and until a link in each partition."""
+    """Start or restart the pipeline's ledger; return the seconds until it was ready, and until a link in each partition."""
     wanted = probe.send(judged_at)
     began = time.monotonic()
     if running := pipeline.of("ledger"):
@@ -91,17 +86,11 @@ def start(pipeline: Pipeline, probe: Probe, judged_at: int = 0) -> tuple[Process
     ready = time.monotonic() - began
     probe.wait(wanted, process)
     figures = {"ready_s": ready, "first_link_s": time.monotonic() - began}
-    return process, figures | {"own_mib": memory(process)["own"], "disk_mib": disk_mib(pipeline.folder)}
-
-
-def disk_mib(folder: Path) -> float:
-    """What the ledger keeps."""
-    files = (path for path in (folder / "state").rglob("*") if path.is_file())
-    return sum(path.stat().st_blocks * 512 for path in files) / 2**20
+    return process, figures | {"own_mib": memory(process)["own"], "disk_mib": disk_bytes(pipeline.folder / "state") / 2**20}
 
 
 def restarts(pipeline: Pipeline, probe: Probe, references: int, rounds: int, judged_at: int = 0) -> dict[str, Any]:
-    """From the topics, then so often with its store after SIGTERM, and after SIGKILL. The ledger runs afterwards."""
+    """Start from the topics, then ``rounds`` times with the store after SIGTERM and SIGKILL. The ledger runs afterwards."""
     process, first = start(pipeline, probe, judged_at)
     figures: dict[str, Any] = {"from_topics": first, "after_stop": [], "after_kill": []}
     figures["references_per_s"] = references / first["first_link_s"]

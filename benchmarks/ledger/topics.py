@@ -1,4 +1,4 @@
-"""Filling ``links`` and ``manifests`` with papers whose references wait, from several processes."""
+"""Fill ``links`` and ``manifests`` with papers whose references wait, from several processes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Final
 
 from benchmarks.ledger.recombined import BLOCK, REFERENCES_PER_PAPER, Marked, Recombined
-from workers.sending import Sender
-from workers.settings import KafkaSettings
-from workers.topics import partition_of
+from workers.config.settings import KafkaSettings
+from workers.kafka.bulk_producer import Sender
+from workers.kafka.topics import partition_of
 
 PARTITIONS: Final = 12
 PROCESSES: Final = 2
@@ -20,9 +20,9 @@ PROCESSES: Final = 2
 def fill(
     kafka: KafkaSettings, made: Recombined, references: int, marked: Sequence[Marked] = (), processes: int = PROCESSES
 ) -> float:
-    """Sends so many waiting references, the marked ones evenly among them; returns seconds. Raises SystemExit."""
+    """Send ``references`` waiting references with the marked ones spread evenly; return the seconds. Raises SystemExit."""
     began = time.monotonic()
-    fork = multiprocessing.get_context("fork")  # what was read is shared
+    fork = multiprocessing.get_context("fork")  # shares the loaded data
     workers = [fork.Process(target=_send, args=(kafka, made, *part)) for part in parts(references, marked, processes)]
     for each in workers:
         each.start()
@@ -34,7 +34,7 @@ def fill(
 
 
 def parts(references: int, marked: Sequence[Marked], processes: int) -> list[tuple[int, int, Sequence[Marked]]]:
-    """First paper, number of papers and marked references of each process."""
+    """Return first paper, number of papers and marked references of each process."""
     papers = references // REFERENCES_PER_PAPER
     blocks = -(-papers // BLOCK)
     edges = [min(papers, BLOCK * (blocks * number // processes)) for number in range(processes + 1)]
@@ -47,7 +47,7 @@ def parts(references: int, marked: Sequence[Marked], processes: int) -> list[tup
 
 
 def placed(references: int, marked: Sequence[Marked], processes: int = PROCESSES) -> dict[str, Marked]:
-    """The ids under which ``fill`` sends the marked references."""
+    """Return the marked references by the ids under which ``fill`` sends them."""
     return {
         id_: mark
         for first, count, chosen in parts(references, marked, processes)

@@ -1,4 +1,4 @@
-"""From a work's arrival to the links of the references that waited for it, with real workers and a store of millions."""
+"""Measure from a work's arrival to the links of the references that waited for it, with real workers and a large store."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
-from benchmarks.ledger.real import choose_arrivals, real_references
+from benchmarks.ledger.real import choose_arrivals
 from benchmarks.ledger.recombined import Marked, Recombined
 from benchmarks.ledger.restarting import broker_for
 from benchmarks.ledger.starting import Probe, restarts
 from benchmarks.ledger.topics import fill, placed
 from benchmarks.ledger.watching import Heard, Lags, Watcher, wait_calm
-from benchmarks.sizing import cpu_seconds
+from benchmarks.papers import real_references
+from benchmarks.workers.sizing import cpu_seconds
 from reflink.catalog import Catalog
 from reflink.entities import Work
 from schemas import SCHEMA_VERSION, CatalogEvent
-from workers.clients import end_of
-from workers.loading import load_and_bind
-from workers.local.pipeline import Pipeline
-from workers.sending import Sender
-from workers.settings import KafkaSettings
+from workers.catalog.bulk_load import load_and_bind
+from workers.config.settings import KafkaSettings
+from workers.devkit.processes import Pipeline
+from workers.kafka.bulk_producer import Sender
+from workers.kafka.clients import end_of
 
-#: Not counted: the first batches compile, and the policies of batches learn.
+#: Seconds not counted: the first batches compile, and the batch policies adapt.
 WARM_UP_S: Final = 10.0
-#: How long is waited for links after the last work.
+#: Seconds to wait for links after the last work.
 LATE_S: Final = 60.0
 
 
@@ -43,8 +44,8 @@ def run(
     rounds: int,
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Fills, restarts, and lets works arrive: ``per_s`` of them a second, a ``share`` of which some reference waits for."""
-    real = real_references()
+    """Fill, restart, and let works arrive, ``per_s`` per second; waiting references cite a ``share`` of them."""
+    real = list(real_references())
     arrivals = choose_arrivals(real, round(per_s * (WARM_UP_S + seconds)), share)
     made = Recombined(real)
     del real
@@ -84,7 +85,7 @@ def run(
 
 
 def cpu_of_all(pipeline: Pipeline) -> dict[str, float]:
-    """Seconds of the processor so far: workers, the broker, and what sends the works and watches the topics."""
+    """Return the processor seconds so far: workers, the broker, and this benchmark, which sends works and reads the topics."""
     own = psutil.Process()
     brokers = [each.cpu_times() for each in own.children() if each.name() == "java"]
     return {
@@ -95,7 +96,7 @@ def cpu_of_all(pipeline: Pipeline) -> dict[str, float]:
 
 
 def without(snapshot: Path, arriving: Sequence[Work], most: int | None, folder: Path, kafka: KafkaSettings) -> int:
-    """Fills the catalog topic with works of the snapshot but those, and makes a snapshot of it; returns how many they are."""
+    """Fill the catalog topic with the snapshot's other works, and make a snapshot of it; return their number."""
     catalog, late = Catalog.open(snapshot), {work.id for work in arriving}
     kept = [work.id for work in catalog if work.id not in late]
     catalog.remove([*late, *kept[most or len(kept) :]])
@@ -104,7 +105,7 @@ def without(snapshot: Path, arriving: Sequence[Work], most: int | None, folder: 
 
 
 def arrive(kafka: KafkaSettings, works: Sequence[Work], per_s: float) -> dict[str, int]:
-    """Sends works evenly, so many a second; returns the timestamp of each, in milliseconds since 1970."""
+    """Send works evenly at ``per_s`` per second; return the timestamp of each, in milliseconds since 1970."""
     sent: dict[str, int] = {}
     began = time.monotonic()
     with Sender(kafka) as sender:
@@ -117,7 +118,7 @@ def arrive(kafka: KafkaSettings, works: Sequence[Work], per_s: float) -> dict[st
 
 
 def wait_for(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapping[str, Heard]) -> None:
-    """Until all references are linked whose work was sent, or LATE_S have passed."""
+    """Wait until all references to the sent works are linked, or LATE_S have passed."""
     wanted = {reference: mark.work.id for reference, mark in waiting.items() if mark.work.id in sent}
     until = time.monotonic() + LATE_S
     while time.monotonic() < until:
@@ -128,10 +129,10 @@ def wait_for(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapp
 
 
 def evaluate(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapping[str, Heard]) -> dict[str, Any]:
-    """Seconds from the work's timestamp, and what became of the references.
+    """Return the seconds from the work's timestamp, and the results for the references.
 
-    ``steps``: from the work to being asked for, from that to the linker's answer (to the fallback, or the outcome), from that
-    to the fallback's outcome where one was needed, and from the outcome to the link.
+    ``steps``: from the work to the record in ``retries``, from there to the linker's answer (to the fallback, or the outcome),
+    from there to the fallback's outcome where one was needed, and from the outcome to the link.
     """
     seconds: list[float] = []
     steps: dict[str, list[float]] = {"asked": [], "linker": [], "fallback": [], "ledger": []}
@@ -154,7 +155,7 @@ def evaluate(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapp
             if open_ is not None:
                 steps["fallback"].append((judged - open_) / 1000)
             steps["ledger"].append((each.linked_at - judged) / 1000)
-    # Those of the works before these are no concern of theirs.
+    # Leave out re-evaluations caused by the works before these.
     began = min(sent.values())
     times = {reference: [at for at in each.times.get("retries", ()) if at >= began] for reference, each in heard.items()}
     asked_for = {
@@ -178,7 +179,7 @@ def evaluate(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapp
 
 
 def quantiles(values: Sequence[float]) -> dict[str, float]:
-    """n, p50, p99 and max; n alone when there are none."""
+    """Return n, p50, p99 and max; n alone if there are no values."""
     if not values:
         return {"n": 0}
     p50, p99 = (float(np.quantile(values, share)) for share in (0.5, 0.99))
@@ -186,7 +187,7 @@ def quantiles(values: Sequence[float]) -> dict[str, float]:
 
 
 def text(figures: Mapping[str, Any]) -> str:
-    """The figures as lines."""
+    """Format the figures as lines."""
     lines = [
         f"{figures['references']:,} references wait, {figures['works_before']:,} works are there; "
         f"{figures['works']:,} arrive, {figures['per_s']:.1f}/s",

@@ -1,4 +1,4 @@
-"""Where woken references are: when each was asked for, judged, and published, as a read-committed reader hears of it."""
+"""Track re-evaluated references: when a read-committed reader sees the request, the outcome and the link of each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
-from kafka import TopicPartition
 
+from benchmarks.workers.broker import reader
 from reflink.errors import ReflinkError
-from workers.clients import plain_consumer
-from workers.local.pipeline import Pipeline
-from workers.settings import KafkaSettings
+from workers.config.settings import KafkaSettings
+from workers.devkit.processes import Pipeline
 
-#: In the order in which a reference goes through them; not all go through the fallback.
+#: The topics in the order in which a reference passes them; not all pass the fallback.
 TOPICS: Final = ("retries", "fallback", "outcomes", "links")
 SAMPLE_S: Final = 2.0
 _LAGS: Final = ("reflink_lag_records", "reflink_catalog_lag_records", "reflink_ledger_changes_behind_records")
@@ -24,34 +23,25 @@ _LAGS: Final = ("reflink_lag_records", "reflink_catalog_lag_records", "reflink_l
 
 @dataclass
 class Heard:
-    """Milliseconds since 1970 at which a reference was heard of, by topic, each time; and what links said of it at last."""
+    """Times in milliseconds since 1970 at which a reference was seen, by topic; and the newest link."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
     cited: str | None = None
     linked_at: float | None = None
 
     def first(self, topic: str) -> float | None:
-        """When it was first heard of there."""
+        """Return when the reference was first seen in the topic."""
         return min(self.times.get(topic, ()), default=None)
 
 
 class Watcher(threading.Thread):
-    """Reads the topics from their ends on until it is stopped; ``heard`` is by reference id."""
+    """Reads the topics from their current ends until it is stopped; ``heard`` is by reference id."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
         super().__init__(name="watcher", daemon=True)
         self.heard: dict[str, Heard] = {}
         self._names = {kafka.topic(name): name for name in TOPICS}
-        self._consumer = plain_consumer(kafka)
-        places = [
-            TopicPartition(topic, partition)
-            for topic in self._names
-            for partition in self._consumer.partitions_for_topic(topic) or ()
-        ]
-        self._consumer.assign(places)
-        for place in places:
-            self._consumer.seek_to_end(place)
-            self._consumer.position(place)
+        self._consumer = reader(kafka, *TOPICS, at_end=True)
         self._stopping = threading.Event()
 
     def run(self) -> None:
@@ -65,7 +55,7 @@ class Watcher(threading.Thread):
         self._consumer.close()
 
     def hear(self, topic: str, value: bytes, now: float) -> None:
-        """An event of the topic."""
+        """Record an event of the topic."""
         fields = orjson.loads(value)
         for reference in _references(fields):
             self.heard.setdefault(reference, Heard()).times.setdefault(topic, []).append(now)
@@ -88,12 +78,12 @@ def _references(fields: dict[str, Any]) -> Iterator[str]:
 
 
 class Lags(threading.Thread):
-    """The lags that the workers tell of, by worker and metric: all samples, and the ``most`` of each since ``begin``."""
+    """Samples the workers' lags by worker and metric; ``most`` is the maximum of each since ``begin``."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__(name="lags", daemon=True)
         self.pipeline = pipeline
-        #: Seconds since ``begin``, and what was behind then; what was not is left out.
+        #: Seconds since ``begin``, and the lags at that time; lags of 0 are left out.
         self.samples: list[tuple[float, dict[str, float]]] = []
         self._began = time.monotonic()
         self.failure: ReflinkError | None = None
@@ -111,12 +101,12 @@ class Lags(threading.Thread):
             )
 
     def begin(self) -> None:
-        """What was sampled before does not count."""
+        """Discard the previous samples."""
         self._began, self.samples = time.monotonic(), []
 
     @property
     def most(self) -> dict[str, float]:
-        """The greatest of each."""
+        """Return the maximum of each lag."""
         found: dict[str, float] = {}
         for _, lags in self.samples:
             for name, value in lags.items():
@@ -124,7 +114,7 @@ class Lags(threading.Thread):
         return found
 
     def stop(self) -> None:
-        """Raises WorkerDied or NotReady, what a sample died of."""
+        """Stop sampling. Raises WorkerDied or NotReady if a sample failed with it."""
         self._stopping.set()
         self.join()
         if self.failure is not None:
@@ -132,7 +122,7 @@ class Lags(threading.Thread):
 
 
 def sample(pipeline: Pipeline) -> dict[str, float]:
-    """The lags as they are. Raises WorkerDied or NotReady."""
+    """Return the current lags. Raises WorkerDied or NotReady."""
     found = {}
     for process in pipeline.processes:
         metrics = process.metrics()
@@ -143,7 +133,7 @@ def sample(pipeline: Pipeline) -> dict[str, float]:
 
 
 def wait_calm(pipeline: Pipeline, timeout_s: float = 1800.0) -> float:
-    """Until no worker has had any lag for some seconds; returns how long that took. Raises SystemExit."""
+    """Wait until no worker has had any lag for some seconds; return how long that took. Raises SystemExit."""
     began, calm = time.monotonic(), 0
     while calm < 4:
         lags = sample(pipeline)

@@ -1,1 +1,1 @@
-"""The lexical engine measured: python -m benchmarks.lexical --help."""
+"""Benchmarks of the lexical engine: python -m benchmarks.lexical --help."""

@@ -1,12 +1,12 @@
-"""The lexical engine, measured beside plain counting over posting lists and other engines, in one run on one core.
+"""Measure the lexical engine beside plain counting over posting lists and other engines, in one run on one core.
 
     python -m benchmarks.lexical [--sizes 265158,1000000,5270000] [--modes Raw,TVLY] [--queries 512] [--peers]
                                  [--json FILE] [--plot docs/lexical.svg]
 
 Catalogs: the real works of the shared data, and works recombined from them (recombined.py). Queries: its real references, as
-the protocol has them; without target: the works they cite, with their whole groups, are in no catalog; with target and seed:
-the work they cite is given as a seed, as the semantic search would mostly find it. Queries are asked one a call and in batches
-of 64 and 256. Every score is compared with plain counting's; the exit code is 1 when one differs, 2 without data.
+the protocol defines them. Without target: no catalog contains the works they cite or other works of their groups. With target
+and seed: the cited work is given as a seed, as the semantic search usually finds it. Queries are searched singly and in batches
+of 64 and 256. Every score is compared with that of plain counting; the exit code is 1 if one differs, 2 without data.
 
 Texts, trigrams and indexes are kept in --cache: some 2 GB for a million works in two modes.
 """
@@ -14,12 +14,12 @@ Texts, trigrams and indexes are kept in --cache: some 2 GB for a million works i
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from benchmarks import harness
 from benchmarks.lexical import building, counting, measure, peers, report
 from benchmarks.lexical.corpus import Corpus
 from benchmarks.machine import describe
@@ -27,7 +27,7 @@ from reflink.lexical import LexicalIndex
 from reflink.text import Mode
 from tests.data import find_shared_data
 
-#: Texts of a chunk that is given to a peer.
+#: Number of texts per chunk that a peer receives.
 CHUNK = 100_000
 
 
@@ -52,9 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for count in sorted(arguments.sizes):
         for mode in arguments.modes:
             results.append(run(corpus, mode, count, arguments))
-            if arguments.json:  # after each, as a run is long
-                figures = {"machine": describe(), "corpus": corpus.about, "results": results}
-                arguments.json.write_text(json.dumps(figures, indent=1))
+            # After each result, because a run is long.
+            harness.save(arguments.json, {"corpus": corpus.about, "results": results})
     if len(arguments.sizes) > 1:
         print(f"\n{report.growth(results)}")
     if arguments.plot:
@@ -65,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(corpus: Corpus, mode: Mode, count: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Measures one catalog in one mode, and prints it."""
+    """Measure one catalog in one mode, and print it."""
     print(f"\n{count:,} works, mode {mode}", flush=True)
     folder, built = building.built(corpus, mode, count, rebuild=arguments.rebuild)
     opened = building.apart(building.opened, corpus, mode, folder, arguments.queries)
@@ -90,10 +89,8 @@ def run(corpus: Corpus, mode: Mode, count: int, arguments: argparse.Namespace) -
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.lexical", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sizes", type=_numbers, default="265158,1000000,5270000", help="works (default: %(default)s)")
+    parser = harness.parser(__doc__)
+    parser.add_argument("--sizes", type=harness.numbers, default="265158,1000000,5270000", help="works (default: %(default)s)")
     parser.add_argument("--modes", type=_modes, default="Raw,TVLY", help="of the texts (default: %(default)s)")
     parser.add_argument("--queries", type=int, default=512, help="of each kind (default: %(default)s)")
     parser.add_argument("--held-out", type=int, default=1500, help="queries without target to draw from (default: %(default)s)")
@@ -104,13 +101,8 @@ def _arguments() -> argparse.ArgumentParser:
         "--cache", type=Path, default=Path(".cache/lexical"), help="what is made is kept here (default: %(default)s)"
     )
     parser.add_argument("--rebuild", action="store_true", help="build the indexes anew, which measures it")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw cost against size, SVG")
     return parser
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(each) for each in text.split(",")]
 
 
 def _modes(text: str) -> list[str]:

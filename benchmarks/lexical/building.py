@@ -1,4 +1,4 @@
-"""Building and opening an index, each in a process of its own, so that its memory and its first moments can be seen."""
+"""Measure building and opening an index, each in its own process, so that its memory and its start are visible."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import reflink.lexical
 from benchmarks.lexical.corpus import Corpus
+from benchmarks.machine import process_memory
 from reflink.lexical import LexicalIndex
 from reflink.text import Mode
 
-#: Texts of one addition.
+#: Number of texts per addition.
 ADDED: Final = 1_000_000
-#: Texts that are added and searched before anything is measured, so that all is compiled.
+#: Number of texts added and searched before the measurement, so that everything is compiled.
 WARM: Final = 4_000
 
 Given = ParamSpec("Given")
@@ -27,13 +28,13 @@ Answer = TypeVar("Answer")
 
 
 def apart(work: Callable[Given, Answer], *given: Given.args, **named: Given.kwargs) -> Answer:
-    """What ``work`` returns in a new process."""
+    """Return the result of ``work`` in a new process."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(work, *given, **named).result()
 
 
 def build(corpus: Corpus, mode: Mode, count: int, folder: Path) -> dict[str, Any]:
-    """Builds the index of the first ``count`` works and saves it. Seconds without those of reading the texts."""
+    """Build the index of the first ``count`` works and save it. The seconds exclude reading the texts."""
     _warm(corpus, mode)
     index, seconds, processor = LexicalIndex(mode), 0.0, 0.0
     for ids, texts in corpus.texts(mode, count, ADDED):
@@ -53,14 +54,14 @@ def build(corpus: Corpus, mode: Mode, count: int, folder: Path) -> dict[str, Any
         "seconds_a_million": processor / count * 1e6,
         "bytes": index.memory(),
         "code": _code(),
-        "peak_gib": _status()["VmHWM"] / 2**30,
+        "peak_gib": process_memory()["VmHWM"] / 2**30,
     }
     (folder / "built.json").write_text(json.dumps(figures))
     return figures
 
 
 def built(corpus: Corpus, mode: Mode, count: int, *, rebuild: bool) -> tuple[Path, dict[str, Any]]:
-    """The folder of that index, and the figures of its building: from before where the same code has built it already."""
+    """Return the folder of that index, and the figures of its build: cached ones if the same code has built it before."""
     folder = corpus.folder / f"index-{mode}-{count}"
     figures = folder / "built.json"
     if not rebuild and figures.exists() and (kept := json.loads(figures.read_text())).get("code") == _code():
@@ -70,25 +71,25 @@ def built(corpus: Corpus, mode: Mode, count: int, *, rebuild: bool) -> tuple[Pat
 
 
 def _code() -> str:
-    """Of the engine's modules."""
+    """Return a checksum of the engine's modules."""
     files = sorted(Path(reflink.lexical.__file__).parent.glob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def opened(corpus: Corpus, mode: Mode, folder: Path, count: int) -> dict[str, float]:
-    """Opens a saved index and searches it: seconds, and bytes that are this process's own and that are mapped."""
+    """Open a saved index and search it; return seconds, and the process's anonymous and mapped bytes."""
     _warm(corpus, mode)
     texts = [each.text for each in corpus.queries(mode, True, count)]
-    before = _status()
+    before = process_memory()
     began = time.perf_counter()
     index = LexicalIndex.open(folder, mode=mode)
     seconds = time.perf_counter() - began
-    at_open = _status()
+    at_open = process_memory()
     began = time.perf_counter()
     index.search(texts[:1], 2)
     first = time.perf_counter() - began
     index.search(texts, 2)
-    after = _status()
+    after = process_memory()
     return {
         "seconds": seconds,
         "first_search_seconds": first,
@@ -104,9 +105,3 @@ def _warm(corpus: Corpus, mode: Mode) -> None:
     index.add(ids, texts)
     index.search(texts[:2], 2)
     index.search(texts[:2], 2, floor=0.5, seeds=[[], ids[:1]])
-
-
-def _status() -> dict[str, int]:
-    """Bytes of this process in memory: RssAnon are its own, RssFile those of mapped files, VmHWM was the most of both."""
-    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
-    return {name.rstrip(":"): int(value[0]) * 1024 for name, *value in lines if value[1:] == ["kB"]}

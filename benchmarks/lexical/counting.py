@@ -1,6 +1,6 @@
-"""What the engine is compared with, compiled: plain counting over posting lists, and the paper's comparing of sorted arrays.
+"""Compiled baselines: plain counting over posting lists, and the paper's comparison of sorted arrays.
 
-Both answer with the two best scores of all works. Their lists and arrays are plain: 32 bits a posting, 16 bits a trigram.
+Both return the two best scores of all works. Their lists and arrays are plain: 32 bits per posting, 16 bits per trigram.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class Postings(NamedTuple):
 
 
 def postings(codes: Codes, offsets: Ints) -> Postings:
-    """The lists of texts given by their trigrams."""
+    """Return the posting lists of texts given by their trigrams."""
     return Postings(*_postings(codes, offsets, TRIGRAMS))
 
 
 class Counter:
-    """Plain counting: a 16-bit counter for each work, the lists of the query's trigrams, one scan for the best."""
+    """Plain counting: a 16-bit counter per work, the lists of the query's trigrams, one scan for the best."""
 
     def __init__(self, lists: Postings) -> None:
         self._lists = lists
         self._counts = np.zeros(len(lists.sizes), np.uint16)
 
     def best(self, wanted: Codes) -> tuple[float, float]:
-        """The two highest scores, 0 where there is none."""
+        """Return the two highest scores, 0 if there is none."""
         scores: tuple[float, float] = _count(*self._lists, wanted, self._counts)
         return scores
 
@@ -63,9 +63,9 @@ def _postings(codes: Codes, offsets: Ints, trigrams: int) -> tuple[Ints, Rows, C
 
 @numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
 def _better(overlap: Any, a: Any, b: Any, first: float, second: float) -> tuple[float, float]:
-    """The two best scores when a text with so many trigrams is one more."""
+    """Update the two best scores with another text."""
     whole = a + b + min(a, b)
-    # Scores are divided out only where a product, a little low, says that it could matter.
+    # Divide only where a product, slightly too low, shows that the score could be among the best.
     if overlap * (2.0 + second) < second * whole * 0.999999 or overlap == 0:
         return first, second
     value = 2.0 * overlap / (whole - overlap)
@@ -90,7 +90,7 @@ def _count(
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def merged(codes: Codes, offsets: Ints, wanted: Codes) -> tuple[float, float]:
-    """The two highest scores by merging the query's sorted array with that of every work, one after the other."""
+    """Return the two highest scores by merging the query's sorted array with the array of each work in turn."""
     first, second, a = 0.0, 0.0, len(wanted)
     for work in range(len(offsets) - 1):
         at, end, mine, overlap = offsets[work], offsets[work + 1], 0, 0

@@ -1,4 +1,4 @@
-"""What the machine allows: adding bitmaps up from the L2 cache, and reading memory as a stream.
+"""Measure the limits of the machine: adding bitmaps from the L2 cache, and sequential reads of memory.
 
 python -m benchmarks.lexical.limits
 """
@@ -6,18 +6,18 @@ python -m benchmarks.lexical.limits
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.machine import describe
 from reflink.lexical.layout import BLOCK, WORDS, aligned
 from reflink.lexical.vectors import LANES, count_rows
 
-#: As many bitmaps as a block of a large catalog has.
+#: Number of bitmaps in a block of a large catalog.
 BITMAPS = 2000
 COUNTED = (16, 48, 96)
 TURNS = 20_000
@@ -27,7 +27,7 @@ STREAM_MIB = 1024
 
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
 def _count(bits: Any, queries: Any, number: int, turns: int, out: Any) -> int:
-    """The work of ``turns`` queries in one block; ``least`` is more than any row has."""
+    """Do the work of ``turns`` queries in one block; the bound of 255 is never reached, so nothing is found."""
     found = 0
     for turn in range(turns):
         for word in range(0, WORDS, LANES):
@@ -45,13 +45,7 @@ def _stream(words: Any) -> int:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Median of several rounds, the first left out."""
-    taken = []
-    for _ in range(ROUNDS + 1):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken[1:])
+    return statistics.median(harness.seconds(work, ROUNDS))
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
-"""The search measured beside plain counting: the same queries by slices, in turn, in one process, on one core.
+"""Measure the search beside plain counting: the same queries in slices, in turn, in one process, on one core.
 
-Every answer is compared with counting's: the two best scores exactly, those under the floor left out.
+Every result is compared with that of counting: the two best scores must be equal, without those under the floor.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SEEDED: Final = "with target and seed"
 KINDS: Final = (WITHOUT, WITH, SEEDED)
 BATCHES: Final = (1, 64, 256)
 FLOORS: Final = (None, 0.5)
-#: Queries that one way is given before it is the next one's turn.
+#: Queries that one case runs before the next one's turn.
 SLICE: Final = max(BATCHES)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way to ask: so many queries a call, ``k`` hits wanted, of a score of ``floor`` or more."""
+    """A kind of search: ``batch`` queries per call, ``k`` hits each, with a score of at least ``floor``."""
 
     kind: str
     floor: float | None
@@ -44,7 +44,7 @@ CASES: Final = tuple(Case(kind, floor, k, batch) for floor in FLOORS for kind in
 
 @dataclass
 class Measured:
-    """``calls[case][first]``: ms a query of the call that began with query ``first``, in each round. ``plain`` alike."""
+    """``calls[case][first]``: ms per query of the call that began with query ``first``, in each round. ``plain`` alike."""
 
     calls: dict[Case, dict[int, list[float]]] = field(default_factory=dict)
     plain: dict[bool, dict[int, list[float]]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Measured:
     processor_seconds: float = 0.0
 
     def figures(self) -> dict[str, Any]:
-        """Mean, median and p99 in ms a query, medians of the rounds; ratios of means to plain counting's."""
+        """Return mean, median and p99 in ms per query, medians of the rounds; ratios of means to plain counting's."""
         plain = {target: summary(calls) for target, calls in self.plain.items()}
         return {
             "plain": [{"kind": WITH if target else WITHOUT, **values} for target, values in plain.items()],
@@ -70,7 +70,7 @@ class Measured:
 
 
 def summary(calls: Mapping[int, Sequence[float]]) -> dict[str, float]:
-    """Of the medians of the rounds."""
+    """Summarise the medians of the rounds."""
     values = [statistics.median(rounds) for rounds in calls.values()]
     p50, p99 = np.quantile(values, [0.5, 0.99])
     return {"mean": statistics.fmean(values), "p50": float(p50), "p99": float(p99)}
@@ -80,15 +80,15 @@ def measure(
     index: LexicalIndex, lists: Postings, without: Sequence[Asked], present: Sequence[Asked], rounds: int,
     cases: Sequence[Case] = CASES,
 ) -> Measured:  # fmt: skip
-    """Asks all queries in all ways in each round; the order of the ways is turned around in every other round.
+    """Run all queries in all cases in each round; every other round reverses the order of the cases.
 
-    Ways with more queries a call than there are queries are left out.
+    Cases with more queries per call than there are queries are left out.
     """
     counter, measured = Counter(lists), Measured()
     asked = {False: without, True: present}
     cases = [case for case in cases if case.batch <= len(asked[case.kind != WITHOUT])]
     codes = {target: [trigrams(each.text) for each in queries] for target, queries in asked.items()}
-    for case in cases:  # compiles, and touches what is mapped
+    for case in cases:  # compiles, and touches mapped pages
         _ask(index, case, asked[case.kind != WITHOUT][:1])
     counter.best(codes[True][0] if codes[True] else codes[False][0])
     began, used = time.perf_counter(), time.process_time()
@@ -98,7 +98,7 @@ def measure(
             for first in range(0, len(queries), SLICE):
                 part = queries[first : first + SLICE]
                 best: dict[int, tuple[float, float]] = {}
-                # Plain counting is first or last.
+                # Plain counting runs first or last.
                 if turn % 2 == 0:
                     best = _count(counter, codes[target], first, len(part), measured.plain.setdefault(target, {}))
                 answers = [(case, _timed(index, case, part, first, measured)) for case in mine[:: 1 - turn % 2 * 2]]
@@ -106,13 +106,13 @@ def measure(
                 for case, hits in answers:
                     measured.wrong += check(case, part, hits, [best[first + at] for at in range(len(part))])
     measured.seconds, measured.processor_seconds = time.perf_counter() - began, time.process_time() - used
-    # As the cases are in the table, not as they came.
+    # In the order of ``cases``, not in the order of the runs.
     measured.calls = {case: measured.calls[case] for case in cases if case in measured.calls}
     return measured
 
 
 def check(case: Case, queries: Sequence[Asked], hits: Sequence[Hits], best: Sequence[tuple[float, float]]) -> list[str]:
-    """What is wrong with the hits: a line for each query whose scores are not the best ones of counting, to the last bit."""
+    """Return a line for each query whose scores are not bit for bit the best ones of counting."""
     found = [[score for _, score in one] for each in hits for one in each]
     wrong = []
     for query, mine, scores in zip(queries, found, best, strict=True):

@@ -1,8 +1,8 @@
-"""Other ways to the same answer, on the same queries and one core: comparing sorted arrays, scipy's sparse product, tantivy.
+"""Measure other methods on the same queries and one core: comparing sorted arrays, scipy's sparse product, tantivy.
 
 The first two are exact. tantivy (an optional package, of the extra ``bench``) ranks by BM25 over trigrams as tokens; its first
-100 are scored exactly, and how often the best of them is not the best of all is its misses. Plain counting over posting lists
-is in measure.py.
+100 are scored exactly, and its misses are the queries where the best of them is not the best of all. Plain counting over
+posting lists is in measure.py.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from benchmarks.lexical.counting import Counter, Postings, merged
 from benchmarks.lexical.measure import WITH, WITHOUT
 from reflink.lexical.trigrams import TRIGRAMS, score, trigrams
 
-#: Queries of each kind: merging takes a second for each at a million works; of misses there are few to be seen.
+#: Queries of each kind: merging takes a second per query at a million works; misses are few, so they need more queries.
 MERGED: Final = 4
 ASKED: Final = 50
 ASKED_OF_LIBRARY: Final = 200
-#: Candidates that are scored exactly.
+#: Number of candidates that are scored exactly.
 FIRST: Final = 100
 #: Bytes of the writer's memory.
 HEAP: Final = 1 << 30
 
-#: The two best scores, or the best alone, of a query.
+#: Returns the two best scores, or only the best, of a query.
 Best = Callable[[str], tuple[float, ...]]
 
 
@@ -40,9 +40,9 @@ def measure(
     texts: Iterable[Sequence[str]], codes: Codes, offsets: Ints, lists: Postings, without: Sequence[Asked],
     present: Sequence[Asked], folder: Path,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """A row for each peer and kind of query: ms a query and how often the best score was missed.
+    """Return a row for each peer and kind of query: ms per query, and how often the best score was missed.
 
-    ``texts`` in chunks and ``folder``, where its index is while it is asked, are for tantivy.
+    ``texts`` in chunks and ``folder``, for its index during the searches, are for tantivy.
     """
     counter = Counter(lists)
     rows = []
@@ -72,12 +72,12 @@ def measure(
 
 
 def missing() -> list[str]:
-    """The packages that are wanted and not installed."""
+    """Return the optional packages that are not installed."""
     return [name for name in ("scipy", "tantivy") if not importlib.util.find_spec(name)]
 
 
 def _scipy(lists: Postings) -> tuple[Best, int, dict[str, float]]:
-    """A row of trigrams times a matrix of trigrams by works, both of ones."""
+    """Multiply a row of trigrams by a matrix of trigrams by works, both of ones."""
     from scipy import sparse
 
     began = time.perf_counter()

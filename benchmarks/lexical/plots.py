@@ -1,4 +1,4 @@
-"""The picture of the cost against the size of the catalog."""
+"""Plot the cost against the size of the catalog."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from benchmarks.lexical.measure import SEEDED, WITH, WITHOUT
 from benchmarks.lexical.report import ways
 
 _COLOURS: Final = {WITHOUT: "#ee6677", WITH: "#4477aa", SEEDED: "#228833"}
-#: By k; plain counting has none.
+#: Colours by k; plain counting has no k.
 _STYLES: Final = {0: (":", "^"), 1: ("-", "o"), 2: ("--", "s")}
 
 
 def curve(results: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """ms a query against works, both by powers of ten: a part for each mode, a line for each kind of query and way to ask."""
+    """Plot ms per query against works, both logarithmic: a panel per mode, a line per kind of query and way to search."""
     modes = list(dict.fromkeys(each["mode"] for each in results))
     figure, parts = pyplot.subplots(1, len(modes), figsize=(4.6 * len(modes), 5.6), sharey=True, squeeze=False)
     for axes, mode in zip(parts[0], modes, strict=True):

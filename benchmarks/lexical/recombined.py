@@ -1,14 +1,14 @@
-"""Catalogs larger than the real one: works recombined from the parts of real works.
+"""Generate catalogs larger than the real one: works recombined from the parts of real works.
 
 The recipe, for each made work, every draw uniform and independent, one seed for all:
 
-- title: as many words as the title of a drawn work has. The first is that of a drawn title; each next one is the word that
-  follows a drawn occurrence of the present word in any real title. So every pair of neighbouring words is a real one, as
-  often as it is real, and with them the trigrams, those across spaces included.
+- title: as many words as the title of a drawn work. The first word is that of a drawn title; each next one is the word that
+  follows a drawn occurrence of the current word in any real title. So every pair of neighbouring words is real and has its
+  real frequency, and so have the trigrams, including those across spaces.
 - last names: as many as a drawn work has, each drawn from all names of all works.
 - venue: that of a drawn work; year: that of another.
 
-Fields are normalised and truncated as the method says. ``likeness`` compares lengths and trigrams with the real ones.
+Fields are normalised and truncated as the method prescribes. ``likeness`` compares lengths and trigrams with the real ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reflink.lexical.trigrams import TRIGRAMS, trigram_sets
 from reflink.text import LIMITS, RAW_CANDIDATE_FIELDS, Mode, normalise
 
 CHUNK: Final = 50_000
-#: How often another occurrence is drawn when one ends its title.
+#: How often another occurrence is drawn when a drawn one is the end of its title.
 TRIES: Final = 16
 
 Ints = npt.NDArray[np.int64]
@@ -35,21 +35,21 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Texts end to end as ASCII bytes, and where each begins."""
+    """Texts end to end as ASCII bytes, and the offset of each."""
 
     data: Bytes
     offsets: Ints
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
-        """From normalised texts."""
+        """Pack normalised texts."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
         return cls(np.frombuffer("".join(texts).encode("ascii"), np.uint8), offsets)
 
 
 class Recipe:
-    """The parts of real works, ready to be drawn from."""
+    """The parts of real works, in arrays to draw from."""
 
     def __init__(self, works: Sequence[Work]) -> None:
         titles = [normalise(work.title or "", lexical=True, limit=LIMITS["T"]).split() for work in works]
@@ -67,9 +67,9 @@ class Recipe:
         self.years = Packed.of(["" if work.year is None else str(work.year)[: LIMITS["Y"]] for work in works])
 
     def texts(self, count: int, mode: Mode, seed: int) -> Iterator[list[str]]:
-        """Lexical texts of ``count`` made works, in chunks, in any mode without the abstract.
+        """Yield the lexical texts of ``count`` made works in chunks, in any mode without the abstract.
 
-        The works do not depend on the mode, and of two counts the smaller gives the beginning of the greater.
+        The works do not depend on the mode, and a smaller count gives a prefix of a greater one.
         """
         order = np.frombuffer((RAW_CANDIDATE_FIELDS if mode == "Raw" else mode).encode(), np.uint8)
         limits = np.array([LIMITS["T"], LIMITS["L"]], np.int64)
@@ -86,13 +86,13 @@ class Recipe:
 
 
 def likeness(real: Sequence[str], made: Sequence[str]) -> dict[str, Any]:
-    """Sizes of trigram sets at their quantiles, and how the shares of texts that hold a trigram agree."""
+    """Compare sizes of trigram sets at their quantiles, and the shares of texts that contain each trigram."""
     (codes, offsets), (made_codes, made_offsets) = trigram_sets(real), trigram_sets(made)
     sizes, made_sizes = np.diff(offsets), np.diff(made_offsets)
     quantiles = (0.05, 0.25, 0.5, 0.75, 0.95, 0.999)
     shares = np.bincount(codes, minlength=TRIGRAMS) / len(real)
     made_shares = np.bincount(made_codes, minlength=TRIGRAMS) / len(made)
-    # Of two texts: how many trigrams they have in common by chance, the quantity that a search's cost hangs on.
+    # The expected number of common trigrams of two texts determines the cost of a search.
     frequent = (shares > 1e-5) & (made_shares > 1e-5)
     return {
         "quantiles": quantiles,

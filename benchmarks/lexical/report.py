@@ -1,4 +1,4 @@
-"""The measured printed as tables, beside what is to be reached."""
+"""Print the measurements as tables, beside the targets."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any, Final
 
 from benchmarks.lexical.measure import SEEDED, WITH, WITHOUT
 
-#: How many times cheaper than plain counting a query is to be at 5.27 million works, by kind and floor.
+#: Target ratio of plain counting's cost to ours at 5.27 million works, by kind and floor.
 AIMS: Final[Mapping[tuple[str, float | None], int]] = {
     (WITHOUT, None): 13, (WITH, None): 50, (SEEDED, None): 100, (WITHOUT, 0.5): 30, (WITH, 0.5): 60,
 }  # fmt: skip
-#: What else is: GB a million works, seconds of one core to build a million, seconds to open.
+#: Other targets: GB per million works, seconds of one core to build a million, seconds to open.
 GB_A_MILLION: Final = 0.6
 BUILD_SECONDS: Final = 30
 OPEN_SECONDS: Final = 1
-#: Below so many processor seconds a second something else ran on the core.
+#: With fewer processor seconds per second than this, other load ran on the core.
 QUIET: Final = 0.97
 MIB: Final = 2**20
 
 
 def likeness(mode: str, found: Mapping[str, Any]) -> str:
-    """How like the real works the made ones are."""
+    """Show how similar the made works are to the real ones."""
 
     def row(name: str, values: Sequence[float], mean: str) -> str:
         return f"    {name:28}" + "".join(f"{value:>8}" for value in values) + f"{mean:>8}"
@@ -44,7 +44,7 @@ def likeness(mode: str, found: Mapping[str, Any]) -> str:
 
 
 def searches(figures: Mapping[str, Any], queries: Mapping[str, int], rounds: int) -> str:
-    """ms a query: counting's, and ours by kind, floor, k and batch, with the ratio and what it is to be."""
+    """Show ms per query: counting's, and ours by kind, floor, k and batch, with the ratio and its target."""
     asked = ", ".join(f"{number} {kind}" for kind, number in queries.items())
     lines = [
         f"  ms a query, in batches a call's time by its queries; {asked}",
@@ -69,7 +69,7 @@ def searches(figures: Mapping[str, Any], queries: Mapping[str, int], rounds: int
 
 
 def peers(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the others take, build and miss."""
+    """Show the cost, the build and the misses of the peers."""
     lines = [
         f"  {'peers, one query a call':30}{'queries':>18}{'mean':>10}{'p50':>9}{'p99':>9}{'missed':>8}{'built s':>9}{'MB':>7}"
     ]
@@ -81,7 +81,7 @@ def peers(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def building(count: int, built: Mapping[str, Any], opened: Mapping[str, float]) -> str:
-    """Building, opening, and memory, what is mapped apart."""
+    """Show building, opening, and memory, with mapped memory apart."""
     million = count / 1e6
     sizes = {name: size / million / 1e6 for name, size in built["bytes"].items()}
     ids = sizes.get("ids", 0.0) + sizes.get("id_offsets", 0.0)
@@ -101,7 +101,7 @@ def building(count: int, built: Mapping[str, Any], opened: Mapping[str, float]) 
 
 
 def growth(results: Sequence[Mapping[str, Any]]) -> str:
-    """By which power of the number of works the cost grows, from each catalog to the next larger one."""
+    """Show the power of the number of works with which the cost grows, from each catalog to the next larger one."""
     lines = ["cost ~ works^power (1: linear), without floor"]
     for mode in dict.fromkeys(each["mode"] for each in results):
         mine = sorted((each for each in results if each["mode"] == mode), key=lambda each: each["works"])
@@ -118,7 +118,7 @@ def growth(results: Sequence[Mapping[str, Any]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A line of the curve: plain counting (``batch`` 0), or so many queries a call and ``k`` hits, no floor."""
+    """A line of the plot: plain counting (``batch`` 0), or ``batch`` queries per call and ``k`` hits, no floor."""
 
     kind: str
     batch: int = 0
@@ -130,7 +130,7 @@ class Way:
         return f"{self.kind}, {'one a call' if self.batch == 1 else f'batches of {self.batch}'}, k = {self.k}"
 
     def cost(self, search: Mapping[str, Any]) -> float:
-        """Mean ms a query."""
+        """Return the mean in ms per query."""
         if not self.batch:
             return next(float(each["mean"]) for each in search["plain"] if each["kind"] == self.kind)
         wanted = (self.kind, None, self.k, self.batch)
@@ -139,7 +139,7 @@ class Way:
 
 
 def ways(results: Sequence[Mapping[str, Any]]) -> list[Way]:
-    """The lines, of batches that all results have."""
+    """Return the lines of batches that all results have."""
     batches = [batch for batch in (1, 64) if all(_has(result, batch) for result in results)]
     ours = [Way(kind, batch, k) for kind in (WITHOUT, WITH, SEEDED) for batch in batches for k in (1, 2)]
     return [Way(WITHOUT), Way(WITH), *ours]

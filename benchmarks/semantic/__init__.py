@@ -1,1 +1,1 @@
-"""The semantic engine, measured side by side in one run."""
+"""Benchmarks of the semantic engine; the compared variants run side by side in one run."""

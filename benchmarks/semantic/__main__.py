@@ -1,28 +1,27 @@
-"""The semantic engine, measured side by side in one run.
+"""Measure the semantic engine; the compared variants run side by side in one run.
 
     python -m benchmarks.semantic encode [--texts 3000] [--rounds 3] [--no-rivals] [--json FILE]
     python -m benchmarks.semantic precision [--precision bf16] [--json FILE]
     python -m benchmarks.semantic search --snapshot FOLDER [--large 2000000] [--json FILE]
 
 encode: texts/s, cosine, latency, breakdown, by length, budget and batch. Compared with sentence-transformers, and with
-ONNX Runtime, OpenVINO and torch's int8 where they are installed. precision: what it costs in answers, on all queries of the
+ONNX Runtime, OpenVINO and torch's int8 if they are installed. precision: its effect on the results, on all queries of the
 protocol (benchmarks/semantic/precision.py). search: the exact index (benchmarks/semantic/search.py).
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import harness
 from benchmarks.machine import describe
 from tests.data import find_shared_data
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__, figures=False)
     sections = parser.add_subparsers(dest="section", required=True)
     encode = sections.add_parser("encode", help="the encoder")
     encode.add_argument("--references", type=Path, help="references of the protocol (default: the shared data's)")
@@ -38,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--cache", type=Path, default=Path(".cache/exact"), help="where vectors are kept (default: %(default)s)"
     )
     for section in (encode, precision, search):
-        section.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+        harness.add_json(section)
     arguments = parser.parse_args(argv)
     print(describe())
     if arguments.section == "search":
@@ -62,8 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print("no references: name a file with --references, or set REFLINK_SHARED_DATA", file=sys.stderr)
             return 2
         figures = measure_encode(file, arguments.texts, arguments.rounds, rivals=not arguments.no_rivals)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": describe(), arguments.section: figures}, indent=1))
+    harness.save(arguments.json, {arguments.section: figures})
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Encoding, measured: texts a second, cosine to fp32 and what one text waits, by every means that there is."""
+"""Measure encoding: texts per second, cosine to fp32, and the latency of one text, for every available implementation."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ Encode = Callable[[Sequence[str]], Vectors]
 REFERENCE = "sentence-transformers fp32"
 ALONE = 200
 BUDGETS = (512, 2048, 4096, 16384)
-#: Of the default model: multiplications and additions a token in the products with weights, six layers of 12 x 384 x 384.
+#: Multiply-adds per token in the products with weights of the default model: six layers of 12 x 384 x 384.
 FLOPS = 2 * 6 * 12 * 384 * 384
 
 
 def references(file: Path, number: int) -> list[Reference]:
-    """The first queries of the protocol, without their identifiers."""
+    """Return the first queries of the protocol, without their identifiers."""
     return [without_identifiers(query.reference) for query in islice(read_queries(file), number)]
 
 
 def measure(file: Path, texts: int = 10_000, rounds: int = 3, *, rivals: bool = True) -> dict[str, Any]:
-    """Prints the section and returns its figures. ``file``: references of the protocol; ``texts`` of them are encoded."""
+    """Print the section and return its figures. ``file``: references of the protocol; ``texts`` of them are encoded."""
     cited = references(file, texts)
     began = time.perf_counter()
     all_texts = [reference_text(reference, "TVL", lexical=False) for reference in cited]
@@ -78,7 +78,7 @@ def measure(file: Path, texts: int = 10_000, rounds: int = 3, *, rivals: bool = 
 
 
 def side_by_side(ways: Mapping[str, Encode], texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
-    """Every way over the same texts, in turns: part by part, so that a busy moment meets them all."""
+    """Run every implementation over the same texts in turns, part by part, so that other load affects all of them."""
     parts = [texts[start::rounds] for start in range(rounds)]
     rates: dict[str, list[float]] = {name: [] for name in ways}
     cosines: dict[str, list[Vectors]] = {name: [] for name in ways}
@@ -106,7 +106,7 @@ def side_by_side(ways: Mapping[str, Encode], texts: Sequence[str], rounds: int) 
 
 
 def products(dtype: torch.dtype) -> float:
-    """GFLOPS that torch reaches on all cores in the model's largest product: what encoding cannot exceed."""
+    """Return the GFLOPS of torch on all cores in the model's largest product: the upper limit of encoding."""
     x, weight = torch.randn(TOKEN_BUDGET, 384).to(dtype), torch.randn(1536, 384).to(dtype)
     best = 0.0
     for _ in range(30):
@@ -117,7 +117,7 @@ def products(dtype: torch.dtype) -> float:
 
 
 def breakdown(encoder: Encoder, texts: Sequence[str], text_us: float) -> dict[str, float]:
-    """Microseconds a text for building it, its tokens and the model, in batches as a linker's."""
+    """Return microseconds per text for building it, its tokens and the model, in batches like a linker's."""
     tokens_s, model_s = encoder.spent.tokens_s, encoder.spent.model_s
     for start in range(0, len(texts), 512):
         encoder.encode(texts[start : start + 512])
@@ -133,7 +133,7 @@ def breakdown(encoder: Encoder, texts: Sequence[str], text_us: float) -> dict[st
 
 
 def alone(ways: Mapping[str, Encode], texts: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Milliseconds of one text alone, p50 and p99."""
+    """Return milliseconds of one text alone, p50 and p99."""
     figures = {}
     for name, encode in ways.items():
         took = []
@@ -148,7 +148,7 @@ def alone(ways: Mapping[str, Encode], texts: Sequence[str]) -> dict[str, dict[st
 
 
 def by_length(encoder: Encoder, texts: Sequence[str], lengths: npt.NDArray[np.int64]) -> dict[str, dict[str, float]]:
-    """Texts and tokens a second of the shortest, the middle and the longest tenth."""
+    """Return texts and tokens per second of the shortest, the middle and the longest tenth."""
     order, tenth = np.argsort(lengths, kind="stable"), max(1, len(texts) // 10)
     middle = (len(texts) - tenth) // 2
     figures = {}
@@ -165,7 +165,7 @@ def by_length(encoder: Encoder, texts: Sequence[str], lengths: npt.NDArray[np.in
 
 
 def by_budget(precision: Any, texts: Sequence[str]) -> dict[str, float]:
-    """Texts a second by token budget, and by how many texts are given at once."""
+    """Return texts per second by token budget, and by the number of texts per call."""
     figures: dict[str, float] = {}
     some = texts[:2048]
     for budget in BUDGETS:
@@ -186,7 +186,7 @@ def by_budget(precision: Any, texts: Sequence[str]) -> dict[str, float]:
 
 
 def batch_bound(encoder: Encoder, texts: Sequence[str], rounds: int = 8) -> float:
-    """The largest 1 - cosine between two encodings of the same text, over random batches, orders and budgets."""
+    """Return the largest 1 - cosine between two encodings of the same text, over random batches, orders and budgets."""
     choice = np.random.default_rng(1)
     first, largest = encoder.encode(texts).astype(np.float64), 0.0
     most = encoder.memory.tokens

@@ -1,17 +1,15 @@
-"""What a precision costs in answers: every query of the protocol against every work, beside fp32 vectors and brute force.
+"""Measure the effect of a precision on results: all queries against all works, beside fp32 vectors and brute force.
 
     python -m benchmarks.semantic precision [--precision bf16] [--cache FOLDER] [--json FILE]
 
-Vectors of works and queries are kept in the cache folder, since making them takes longest. Reported for fp32, for queries of
-the precision asked for over fp32 works (alone, and with close ones again in fp32, as the linker does it), and for both in it,
-each through the index (fp16 rows): how often the top-1 is that of brute force over fp32 vectors, how far below it the others
-are, how often it is the right work, and how many decisions at the paper's threshold differ.
+Vectors of works and queries are kept in the cache folder, because encoding takes longest. Three variants, each through the
+index (fp16 rows): fp32; queries in the precision over fp32 works (alone, and with close ones encoded again in fp32, as the
+linker does); and both in the precision. Reported: how often the top-1 is that of brute force over fp32 vectors, how far below
+it the others are, how often it is the right work, and how many decisions at the paper's threshold differ.
 """
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from rich.progress import track
 
+from reflink.catalog.encoding import encode_once
 from reflink.evaluation.records import read_queries, read_works, without_identifiers
 from reflink.evaluation.worlds import Groups
-from reflink.linker import CLOSE
-from reflink.policy import Policy
+from reflink.linking.candidates import CLOSE
+from reflink.linking.policy import Policy
 from reflink.semantic import Encoder, VectorIndex
 from reflink.text import reference_text, work_text
 
@@ -33,7 +32,7 @@ Single = npt.NDArray[np.float32]
 
 
 def measure(works_file: Path, references: Path, precision: str, cache: Path) -> dict[str, Any]:
-    """Prints the section and returns its figures."""
+    """Print the section and return its figures."""
     listings = list(read_works(works_file))
     queries = list(read_queries(references))
     groups, threshold = Groups.read(listings), Policy().threshold
@@ -69,7 +68,7 @@ def measure(works_file: Path, references: Path, precision: str, cache: Path) -> 
             name += f", the {int(close.sum())} close ones in fp32"
         hits = index.search(near, 1)
         found = [str(each) for each in hits.ids[:, 0]]
-        # By fp32's own scores, since equal works are the same answer.
+        # Compared by fp32's own scores, because equal works are the same answer.
         reached = dots(exact_queries, exact_works[[rows[each] for each in found]])
         lost = dots(exact_queries, exact_works[order[best]]) - reached
         accepts = hits.scores[:, 0] >= threshold
@@ -92,33 +91,23 @@ def measure(works_file: Path, references: Path, precision: str, cache: Path) -> 
 
 
 def encoded(texts: Sequence[str], precision: Any, cache: Path) -> Single:
-    """Their vectors, float32 [n, dim]; kept under the digest of the texts."""
+    """Return the vectors, float32 [n, dim]; each chunk is cached in a file."""
     encoder = Encoder(device="cpu", precision=precision)
-    digest = hashlib.blake2b("\0".join((encoder.name, precision, *texts)).encode(), digest_size=8).hexdigest()
-    path = cache / f"{digest}.npy"
-    if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        began, done = time.perf_counter(), np.empty((len(texts), encoder.dim), np.float32)
-        for first in track(range(0, len(texts), CHUNK), f"encoding, {precision}"):
-            done[first : first + CHUNK] = encoder.encode(texts[first : first + CHUNK])
-        print(f"{len(texts):,} texts in {precision}: {len(texts) / (time.perf_counter() - began):,.0f} a second")
-        np.save(path.with_suffix(".part.npy"), done)
-        path.with_suffix(".part.npy").rename(path)
-    vectors: Single = np.load(path)
-    return vectors
+    chunks = track(range(0, len(texts), CHUNK), f"encoding, {precision}")
+    return np.concatenate([encode_once(texts[first : first + CHUNK], encoder, "TVL", cache) for first in chunks])
 
 
 def brute_force(works: Single, queries: Single) -> npt.NDArray[np.int64]:
-    """The row of the nearest work of each, the first of equal ones; float32 products."""
+    """Return the row of the nearest work of each query, the first of equal ones; float32 products."""
     return np.concatenate([(queries[first : first + 256] @ works.T).argmax(axis=1) for first in range(0, len(queries), 256)])
 
 
 def dots(a: Single, b: Single) -> npt.NDArray[np.float64]:
-    """Row by row, in float64."""
+    """Return the row-wise dot products in float64."""
     result: npt.NDArray[np.float64] = np.einsum("ij,ij->i", a.astype(np.float64), b)
     return result
 
 
 def share(right: Sequence[set[str]], found: Sequence[str]) -> float:
-    """Of the queries whose answer is right."""
+    """Return the share of the queries whose answer is right."""
     return sum(each in truth for truth, each in zip(right, found, strict=True)) / len(right)

@@ -1,7 +1,7 @@
-"""The same model by other means, for comparison: ONNX Runtime, OpenVINO and torch's int8. Only those that are installed:
-``pip install onnx onnxscript onnxruntime openvino nncf`` brings all. reflink needs none of them.
+"""Run the same model by other means, for comparison: ONNX Runtime, OpenVINO and torch's int8, each if installed.
 
-Each is given sorted batches of the same token budget, padded, and its token vectors are averaged in numpy.
+``pip install onnx onnxscript onnxruntime openvino nncf`` installs all. reflink needs none of them. Each receives sorted batches
+of the same token budget, padded; its token vectors are averaged in numpy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Network(torch.nn.Module):
 
 
 def available(texts: Sequence[str]) -> dict[str, Encode]:
-    """What is installed, by name. ``texts`` calibrate the quantised models that need it; take others than are measured."""
+    """Return the installed implementations by name.
+
+    ``texts`` calibrate the quantised models that need it; they must differ from the measured texts.
+    """
     folder = default_folder()
     with quiet():
         tokeniser = Tokeniser(AutoTokenizer.from_pretrained(folder), MAX_TOKENS)

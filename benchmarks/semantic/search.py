@@ -1,21 +1,18 @@
-"""Exact search, measured: agreement with brute force, ms a query beside BLAS, the bounds, small catalogs and large ones.
+"""Measure exact search: agreement with brute force, ms per query beside BLAS, the bounds, small catalogs and large ones.
 
-    python -m benchmarks.semantic.search --snapshot FOLDER [--works FILE.npy --queries FILE.npy] [--large 2000000] [--json FILE]
+    python -m benchmarks.semantic search --snapshot FOLDER [--large 2000000] [--json FILE]
 
-``--works`` and ``--queries``: fp32 vectors not rounded to fp16, those of the works in the order of the snapshot's ids.
-Without, the snapshot's own vectors widened stand for both, moved a little so that no query is a work. Large catalogs are
-random unit vectors in a temporary folder.
+Queries are vectors of the snapshot, turned a little so that no query equals a work; brute force uses the snapshot's vectors
+widened to fp32. Large catalogs are random unit vectors in a temporary folder.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,34 +20,31 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.machine import describe
-from reflink import flatfiles
-from reflink.idtable import frozen, pack
 from reflink.semantic import kernels
 from reflink.semantic.index import ARRAYS, KIND, VectorIndex
 from reflink.semantic.tiles import HOST
+from reflink.storage import flatfiles
+from reflink.storage.idtable import frozen, pack
 
 BATCHES = (1, 8, 64, 512)
 HITS = 5
 SMALL = 541
-#: What a processor of this decade starts a cycle, the larger ones: two multiply-adds of whole registers.
+#: Multiply-adds per cycle of the larger processors of this decade: two of whole registers.
 STARTED = 2
 
 Single = npt.NDArray[np.float32]
 
 
-def measure(snapshot: Path, works: Single | None = None, queries: Single | None = None, large: int = 0) -> dict[str, Any]:
-    """Prints the section and returns its figures. ``snapshot``: a catalog's folder, or a saved index's."""
+def measure(snapshot: Path, large: int = 0) -> dict[str, Any]:
+    """Print the section and return its figures. ``snapshot``: a catalog's folder, or a saved index's."""
     folder = snapshot / "vectors" if (snapshot / "vectors").is_dir() else snapshot
     began = time.perf_counter()
     index = VectorIndex.open(folder)
     figures: dict[str, Any] = {"opened_ms": (time.perf_counter() - began) * 1e3, "works": len(index), "dim": index.dim}
     stored = np.load(folder / "vectors.npy", mmap_mode="r").view(np.ndarray)
-    own = works is None
-    if queries is None:
-        queries = moved(stored, 10_288)
+    queries = moved(stored, 10_288)
     print(f"{len(index):,} works of {index.dim} dimensions, opened in {figures['opened_ms']:.1f} ms")
-    figures["agreement"] = agreement(index, stored.astype(np.float32) if works is None else works, queries, own=own)
+    figures["agreement"] = agreement(index, stored.astype(np.float32), queries)
     figures["bounds"] = bounds(stored)
     figures["ms"] = speed(index, stored, queries, figures["bounds"])
     figures["small"] = small_catalog(stored, queries)
@@ -63,15 +57,15 @@ def measure(snapshot: Path, works: Single | None = None, queries: Single | None 
 
 
 def moved(stored: npt.NDArray[np.float16], number: int) -> Single:
-    """Queries like references: works' vectors turned a little, cosines of 0.7 to 0.95 with them."""
+    """Return queries like references: works' vectors turned a little, with cosines of 0.7 to 0.95 to them."""
     rng = np.random.default_rng(0)
     near = stored[np.sort(rng.integers(0, len(stored), number))].astype(np.float32)
     near += rng.uniform(0.3, 1.0, (number, 1)) * rng.standard_normal(near.shape) / np.sqrt(near.shape[1])
     return (near / np.linalg.norm(near, axis=1)[:, None]).astype(np.float32)
 
 
-def agreement(index: VectorIndex, works: Single, queries: Single, *, own: bool) -> dict[str, Any]:
-    """Top-1 against numpy's product of fp32 vectors."""
+def agreement(index: VectorIndex, works: Single, queries: Single) -> dict[str, Any]:
+    """Compare the top-1 with numpy's product of fp32 vectors."""
     hits = index.search(queries, 2)
     queries = queries / np.linalg.norm(queries, axis=1)[:, None]
     rows = np.concatenate([(queries[at : at + 256] @ works.T).argmax(axis=1) for at in range(0, len(queries), 256)])
@@ -79,11 +73,11 @@ def agreement(index: VectorIndex, works: Single, queries: Single, *, own: bool) 
     place = {name: row for row, name in enumerate(index._rows.view.names(np.arange(len(index))).tolist())}
     chosen = works[[place[name] for name in hits.ids[:, 0]]]
     lost = best - np.einsum("ij,ij->i", queries.astype(np.float64), chosen)
-    same = lost <= 0  # of equal works the one with the smallest id is the answer, of the product the first
-    figures = {"queries": len(queries), "same": float(same.mean()), "furthest": float(lost.max()), "own_vectors": own}
+    same = lost <= 0  # of equal works, the index returns the smallest id, the product the first row
+    figures = {"queries": len(queries), "same": float(same.mean()), "furthest": float(lost.max())}
     figures["score_error"] = float(np.abs(hits.scores[:, 0] - best + lost).max())
     print(
-        f"top-1 as fp32 brute force ({'the fp16 vectors widened' if own else 'fp32 vectors'}): {same.mean():.4%} of "
+        f"top-1 as fp32 brute force (the fp16 vectors widened): {same.mean():.4%} of "
         f"{len(queries):,}; the others are at most {lost.max():.1e} below; "
         f"largest error of a score {figures['score_error']:.1e}"
     )
@@ -101,13 +95,13 @@ def _read(words: npt.NDArray[np.uint64]) -> int:
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
 def _chain(steps: int) -> int:
     value = np.uint64(1)
-    for _ in range(steps):  # a multiplication, then one operation more, each waiting for the one before: 3 + 1 cycles
+    for _ in range(steps):  # a multiplication, then a dependent operation, each waiting for the previous result: 3 + 1 cycles
         value = (value * np.uint64(6364136223846793005)) ^ (value >> np.uint64(33))
     return int(value)
 
 
 def bounds(stored: npt.NDArray[np.float16]) -> dict[str, float]:
-    """What one core can do at best: read the matrix once, and start its multiply-adds for one query."""
+    """Return the limits of one core: one read of the matrix, and starting its multiply-adds for one query."""
     words = np.array(stored).reshape(-1).view(np.uint64)
     steps = 20_000_000
     read, chain = least({"read": lambda: _read(words), "chain": lambda: _chain(steps)}, 7).values()
@@ -129,7 +123,7 @@ def bounds(stored: npt.NDArray[np.float16]) -> dict[str, float]:
 
 
 def times(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each, in turn, after one call of each that is not counted."""
+    """Return the seconds of each, in turn, after one uncounted call of each."""
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for counted in (False, *[True] * rounds):
         for name, work in works.items():
@@ -145,7 +139,7 @@ def least(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, floa
 
 
 def speed(index: VectorIndex, stored: npt.NDArray[np.float16], queries: Single, bound: dict[str, float]) -> dict[str, Any]:
-    """Milliseconds a query, side by side with torch's product of fp32 vectors and its top k."""
+    """Return milliseconds per query, side by side with torch's product of fp32 vectors and its top k."""
     import torch
 
     wide, threads = torch.from_numpy(stored.astype(np.float32)), torch.get_num_threads()
@@ -181,7 +175,7 @@ def speed(index: VectorIndex, stored: npt.NDArray[np.float16], queries: Single, 
 
 
 def small_catalog(stored: npt.NDArray[np.float16], queries: Single) -> dict[str, float]:
-    """What a search costs beside its products: 512 queries over few works."""
+    """Return the cost of a search beside its products: 512 queries over few works."""
     index = VectorIndex(stored.shape[1])
     index.add([f"doi:10.1000/{n}" for n in range(SMALL)], stored[:SMALL])
     asked, bits = queries[:512], frozen(np.array(stored[:SMALL]).view(np.uint16))
@@ -198,7 +192,7 @@ def small_catalog(stored: npt.NDArray[np.float16], queries: Single) -> dict[str,
 
 
 def adding(index: VectorIndex, queries: Single) -> dict[str, float]:
-    """A change of 256 works, alone and while another thread searches without a pause."""
+    """Time a change of 256 works, alone and while another thread searches without a pause."""
     import threading
 
     names, stop = [f"new {n}" for n in range(256)], threading.Event()
@@ -222,7 +216,7 @@ def adding(index: VectorIndex, queries: Single) -> dict[str, float]:
 
 
 def large_catalog(number: int, dim: int) -> dict[str, float]:
-    """Random unit vectors, opened from a folder: nothing but memory and multiply-adds grows with the number."""
+    """Search random unit vectors opened from a folder: only memory and multiply-adds grow with their number."""
     rng = np.random.default_rng(5)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -241,7 +235,7 @@ def large_catalog(number: int, dim: int) -> dict[str, float]:
 
 
 def synthetic(rng: np.random.Generator, number: int, dim: int) -> dict[str, Any]:
-    """The arrays of an index: sums of two of some thousand directions, which are quicker made than drawn."""
+    """Return the arrays of an index: sums of two of some thousand directions, which are faster to make than random draws."""
     basis = rng.standard_normal((2, 4096, dim), dtype=np.float32)
     basis /= np.linalg.norm(basis, axis=2, keepdims=True) * np.float32(np.sqrt(2))
 
@@ -252,25 +246,3 @@ def synthetic(rng: np.random.Generator, number: int, dim: int) -> dict[str, Any]
 
     blob, offsets = pack(f"{row:09}" for row in range(number))
     return dict(zip(ARRAYS, (blob, offsets, flatfiles.Blocks(blocks(), (number, dim), np.float16)), strict=True))
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--snapshot", type=Path, required=True, help="folder of a catalog with vectors, or of a saved index")
-    parser.add_argument("--works", type=Path, metavar="FILE", help="fp32 vectors of the works [n, dim], .npy")
-    parser.add_argument("--queries", type=Path, metavar="FILE", help="fp32 vectors of the references [n, dim], .npy")
-    parser.add_argument("--large", type=int, default=0, metavar="N", help="also N random works")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
-    arguments = parser.parse_args(argv)
-    print(describe())
-    given = [
-        None if path is None else np.load(path, mmap_mode="r").astype(np.float32)
-        for path in (arguments.works, arguments.queries)
-    ]
-    figures = measure(arguments.snapshot, *given, large=arguments.large)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1))
-
-
-if __name__ == "__main__":
-    main()

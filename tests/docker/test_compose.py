@@ -11,8 +11,8 @@ from tests.data import ROOT
 from tests.docker.files import DOCKER, compose, environment_of
 from tests.docker.test_dockerfile import SETTINGS
 from tests.programs import program
-from workers.settings import WorkerSettings
-from workers.topics import TOPICS
+from workers.config.settings import WorkerSettings
+from workers.kafka.topics import TOPICS
 
 SERVICES = compose()["services"]
 WORKERS = ("parser", "linker", "fallback", "ledger")

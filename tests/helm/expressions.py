@@ -1,4 +1,4 @@
-"""PromQL as far as the tests must understand it: the selectors of an expression, and what it is without its comparisons."""
+"""Queries of the dashboards and rules: their selectors and labels, and the series and labels that the workers declare."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from prometheus_client import Counter, Histogram
+from prometheus_client.metrics import MetricWrapperBase
 
 from tests.data import ROOT
+from workers.telemetry import metrics
 
 DASHBOARDS = sorted((ROOT / "helm" / "reflink" / "dashboards").glob("*.json"))
 RULES = sorted((ROOT / "helm" / "reflink" / "rules").glob("*.yaml"))
+#: Labels that Prometheus adds to every scraped series.
+TARGET_LABELS = {"job", "namespace", "worker", "instance", "pod"}
 
 _SELECTOR = re.compile(r"\b(up|reflink_\w+|\w+(?::\w+)+)\b(\{[^}]*\})?")
 _TEXT = re.compile(r'"[^"]*"')
@@ -24,7 +29,7 @@ _OFFSET = re.compile(r"\s+offset\s+\w+")
 
 
 class Panel(NamedTuple):
-    """One query of one panel."""
+    """A query of a panel."""
 
     dashboard: str
     title: str
@@ -37,7 +42,7 @@ class Panel(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One recording rule or alert."""
+    """A recording rule or an alert."""
 
     file: str
     name: str
@@ -48,15 +53,32 @@ class Rule(NamedTuple):
         return f"{self.file}: {self.name}"
 
 
+def declared() -> dict[str, set[str]]:
+    """Return the labels of every series that the workers serve, and of ``up``, by the name of the series."""
+    found: dict[str, set[str]] = {"up": set()}
+    for metric in vars(metrics).values():
+        if not isinstance(metric, MetricWrapperBase):
+            continue
+        own, name = set(metric._labelnames), metric._name
+        if isinstance(metric, Histogram):
+            found |= {f"{name}_bucket": own | {"le"}, f"{name}_sum": own, f"{name}_count": own}
+        else:
+            found[f"{name}_total" if isinstance(metric, Counter) else name] = own
+    return found
+
+
+DECLARED = declared()
+
+
 def panels_of(path: Path) -> Iterator[dict[str, Any]]:
-    """All but the headings."""
+    """Yield the panels of a dashboard without the row headings."""
     for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]:
         if panel["type"] != "row":
             yield panel
 
 
 def panels() -> list[Panel]:
-    """Of every dashboard."""
+    """Return the queries of all dashboards."""
     return [
         Panel(path.stem, panel["title"], panel["type"], target["expr"], target["legendFormat"])
         for path in DASHBOARDS
@@ -66,7 +88,7 @@ def panels() -> list[Panel]:
 
 
 def rules() -> list[Rule]:
-    """Of every rule file of the chart."""
+    """Return the rules of all files of the chart."""
     found = []
     for path in RULES:
         for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
@@ -77,14 +99,14 @@ def rules() -> list[Rule]:
 
 
 def selectors(expression: str) -> list[tuple[str, str]]:
-    """Name and matchers of each, without ranges and offsets."""
-    # What stands in a grouping is a label, whatever it is called, and a subquery's colon is no recording rule's.
+    """Return name and matchers of each selector, without ranges and offsets."""
+    # Names in a grouping are labels, and the colon of a subquery does not belong to a recording rule.
     plain = _RANGE.sub("", _GROUPING.sub("", expression))
     return [(found[1], found[2] or "") for found in _SELECTOR.finditer(plain)]
 
 
 def labels(expression: str) -> set[str]:
-    """That it matches or groups by."""
+    """Return the labels that the expression matches or groups by."""
     plain = _TEXT.sub('""', expression)
     matched = {name for _, matchers in selectors(plain) for name in re.findall(r"(\w+)\s*[=!]", matchers)}
     grouped = {name for group in _GROUPING.findall(plain) for name in re.findall(r"\w+", group.partition("(")[2])}
@@ -92,10 +114,10 @@ def labels(expression: str) -> set[str]:
 
 
 def without_comparisons(expression: str) -> str:
-    """What is compared with numbers, without the numbers."""
+    """Return the expression without its comparisons with numbers."""
     return _COMPARISON.sub("", expression)
 
 
 def without_offsets(expression: str) -> str:
-    """The same of now."""
+    """Return the expression without its offsets, for the current time."""
     return _OFFSET.sub("", expression)

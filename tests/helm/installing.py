@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.autoscaling.controlplane import ControlPlane
-from tests.autoscaling.waiting import wait_for
+from tests.campaigns.autoscaling.controlplane import ControlPlane
+from tests.campaigns.autoscaling.waiting import wait_for
 from tests.helm.chart import INSTALLS, choice, helm, pods
 from tests.helm.openapi import CRDS
 from tests.programs.golang import module_folder

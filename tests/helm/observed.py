@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.helm.prometheus import Prometheus, targets_of
 from tests.kafka import create_topics, lag, new_prefix
-from workers.local import catalogs
-from workers.local.pipeline import WORKERS, Pipeline
-from workers.settings import KafkaSettings
+from workers.config.settings import KafkaSettings
+from workers.demo import catalogs
+from workers.devkit.processes import WORKERS, Pipeline
 
 PARTITIONS = 6
 #: Of each worker, upstream first: what was on its way when one was looked at is in front of the next then.
@@ -47,7 +47,12 @@ def observed(
     kafka = create_topics(address, new_prefix(), PARTITIONS)
     bound = None if snapshot is None else catalogs.linked_copy(snapshot, folder / "catalog")
     catalogs.fill(works, kafka, lambda _: None, bound_to=bound)
-    chosen: dict[str, Any] = {"pointer_root": folder / "pointers", "lag_interval_s": every_s, **settings}
+    chosen: dict[str, Any] = {
+        "pointer_root": folder / "pointers",
+        "lag_interval_s": every_s,
+        "transaction_timeout_s": 60,
+        **settings,
+    }
     if bound is not None:
         chosen["catalog_snapshot"] = bound
     place = {"kafka_bootstrap_servers": address, "topic_prefix": kafka.topic_prefix}

@@ -18,10 +18,10 @@ from typing import Any, Final, Self
 
 from helm.dashboards.querying import Queries, QueryFailed
 from tests.programs import program
-from workers.local.pipeline import Pipeline
-from workers.local.ports import free_port
+from workers.devkit.ports import free_port
+from workers.devkit.processes import Pipeline
 
-_START_S: Final = 30.0
+_START_S: Final = 120.0
 _STOP_S: Final = 20.0
 _POLL_S: Final = 0.05
 

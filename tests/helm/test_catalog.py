@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helm.chart import INSTALLS, manifests, named, set_manifests
-from workers.settings import CatalogSettings, FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
+from workers.config.settings import CatalogSettings, FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
 
 FOLLOWERS = [
     name

@@ -1,4 +1,4 @@
-"""The dashboards' JSON: it is what the Python makes, it names only metrics that there are, and no panel lacks its words."""
+"""The JSON files of the dashboards: no drift from the Python code, only declared metrics and labels, complete descriptions."""
 
 from __future__ import annotations
 
@@ -8,41 +8,28 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from prometheus_client import Counter, Histogram
-from prometheus_client.metrics import MetricWrapperBase
 
 from helm.dashboards.__main__ import DASHBOARDS, main
 from helm.dashboards.overview import OBJECTIVE_S
 from helm.dashboards.querying import filled
 from tests.helm.expressions import DASHBOARDS as FILES
-from tests.helm.expressions import Panel, labels, panels, panels_of, selectors, without_comparisons, without_offsets
-from workers import metrics
+from tests.helm.expressions import (
+    DECLARED,
+    TARGET_LABELS,
+    Panel,
+    labels,
+    panels,
+    panels_of,
+    selectors,
+    without_comparisons,
+    without_offsets,
+)  # fmt: skip
+from workers.telemetry import metrics
 
-#: Set by whoever scrapes.
-TARGET = {"job", "namespace", "worker", "instance", "pod"}
 COLUMNS = 24
 
 
-def declared() -> dict[str, set[str]]:
-    """Labels of every series that workers serve, by its name; of ``up``, too."""
-    found: dict[str, set[str]] = {"up": set()}
-    for metric in vars(metrics).values():
-        if not isinstance(metric, MetricWrapperBase):
-            continue
-        own, name = set(metric._labelnames), metric._name
-        if isinstance(metric, Counter):
-            found[f"{name}_total"] = own
-        elif isinstance(metric, Histogram):
-            found |= {f"{name}_bucket": own | {"le"}, f"{name}_sum": own, f"{name}_count": own}
-        else:
-            found[name] = own
-    return found
-
-
-DECLARED = declared()
-
-
-def test_the_files_are_what_the_python_makes(tmp_path: Path):
+def test_the_files_equal_the_generated_ones(tmp_path: Path):
     assert main([str(tmp_path)]) == 0
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     assert made == {path.name: path.read_text(encoding="utf-8") for path in FILES}, (
@@ -52,7 +39,7 @@ def test_the_files_are_what_the_python_makes(tmp_path: Path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_panel_has_a_number_of_its_own_a_unit_and_words_that_help(path: Path):
+def test_a_panel_has_a_unique_id_a_unit_and_a_description(path: Path):
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["uid"] == f"reflink-{path.stem}"
     numbers = [panel["id"] for panel in document["panels"]]
@@ -60,14 +47,14 @@ def test_a_panel_has_a_number_of_its_own_a_unit_and_words_that_help(path: Path):
     assert all(numbers)
     for panel in panels_of(path):
         assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
-        # What good looks like, and what to do otherwise: two sentences at least.
+        # Good values, and what to do otherwise: at least two sentences.
         assert "Good: " in panel["description"], panel["title"]
         assert panel["description"].count(".") >= 2, panel["title"]
         assert all(target["legendFormat"] for target in panel["targets"]), panel["title"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_panels_fill_the_grid_and_none_lies_on_another(path: Path):
+def test_the_panels_fill_the_grid_without_overlaps(path: Path):
     lines: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]:
         at = panel["gridPos"]
@@ -85,7 +72,7 @@ def test_the_panels_fill_the_grid_and_none_lies_on_another(path: Path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_no_data_source_of_anybody_s_is_named(path: Path):
+def test_no_data_source_is_fixed(path: Path):
     text = path.read_text(encoding="utf-8")
     assert set(re.findall(r'"uid": "([^"]*)"', text)) == {"${datasource}", f"reflink-{path.stem}"}
     used = set(re.findall(r"\$\{?(\w+)", text)) - {"__all", "__rate_interval"}
@@ -93,20 +80,20 @@ def test_no_data_source_of_anybody_s_is_named(path: Path):
 
 
 @pytest.mark.parametrize("panel", panels(), ids=str)
-def test_an_expression_names_metrics_and_labels_that_there_are(panel: Panel):
+def test_an_expression_names_declared_metrics_and_labels(panel: Panel):
     found = selectors(panel.expression)
     assert found
     for name, matchers in found:
         assert name in DECLARED, name
-        assert 'job="reflink", namespace=~"$namespace"' in matchers, "two installs would be added up"
-        assert labels(f"{name}{matchers}") <= DECLARED[name] | TARGET
-    known = set().union(*(DECLARED[name] for name, _ in found)) | TARGET
+        assert 'job="reflink", namespace=~"$namespace"' in matchers, "the sum would include several installations"
+        assert labels(f"{name}{matchers}") <= DECLARED[name] | TARGET_LABELS
+    known = set().union(*(DECLARED[name] for name, _ in found)) | TARGET_LABELS
     assert labels(panel.expression) <= known
     assert set(re.findall(r"{{(\w+)}}", panel.legend)) <= known
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_one_install_of_several_can_be_chosen_and_what_follows_from_it(path: Path):
+def test_an_installation_can_be_selected(path: Path):
     variables = json.loads(path.read_text(encoding="utf-8"))["templating"]["list"]
     assert [each["name"] for each in variables[:2]] == ["datasource", "namespace"]
     assert all('namespace=~"$namespace"' in each["query"] for each in variables[2:])

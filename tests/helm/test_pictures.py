@@ -1,104 +1,84 @@
-"""Numbers as panels write them, and what pictures are made from; drawing needs matplotlib, which only those who draw have."""
+"""Pictures of dashboards: the fetched series, the drawn panels, and the load whose run they show."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-import helm.dashboards
 from helm.dashboards import pictures
-from helm.dashboards.notation import written
-from helm.dashboards.pictures import Series, fetch, main
+from helm.dashboards.pictures import fetch, main, written
 from reflink.entities import Work
+from tests.data import ROOT
 from tests.helm.__main__ import LATE, OTHERS, catalog_of, chosen, due, held_back
-from workers.local.ports import free_port
+from workers.devkit.ports import free_port
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "decimals", "text"),
+    ("value", "unit", "text"),
     [
-        (0.0, "short", None, "0"),
-        (1234.0, "short", 0, "1.23 K"),
-        (265_158.0, "short", 1, "265 K"),
-        (12.34, "suffix: /s", 1, "12.3 /s"),
-        (2048.0, "bytes", None, "2 KiB"),
-        (0.7512, "percentunit", 1, "75.1%"),
-        (0.0, "s", None, "0 s"),
-        (0.25, "s", None, "250 ms"),
-        (90.0, "s", None, "1.5 min"),
-        (200_000.0, "s", None, "2.31 d"),
-        (float("nan"), "s", None, "no data"),
+        (0.0, "short", "0"),
+        (265_158.0, "short", "265,158"),
+        (12.34, "suffix: /s", "12.3 /s"),
+        (2.0**21, "bytes", "2.0 MiB"),
+        (0.7512, "percentunit", "75.1%"),
+        (0.25, "s", "0.25 s"),
+        (float("nan"), "s", "no data"),
     ],
 )
-def test_a_number_is_written_with_its_unit(value: float, unit: str, decimals: int | None, text: str):
-    assert written(value, unit, decimals) == text
+def test_a_number_has_its_unit(value: float, unit: str, text: str):
+    assert written(value, unit) == text
 
 
 class Answers:
-    """Two series for whatever is asked."""
+    """Two series for any query; the buckets of a histogram for a heatmap. The second value of each is infinite."""
 
     def __init__(self, url: str = "") -> None:
         self.asked: list[tuple[Any, ...]] = []
 
-    def over(self, *asked: Any) -> list[dict[str, Any]]:
-        self.asked.append(asked)
-        return [{"metric": {"worker": name}, "values": [[100.0, "1"], [160.0, "2.5"]]} for name in ("linker", "ledger")]
-
-    def instant(self, *asked: Any) -> list[dict[str, Any]]:
-        self.asked.append(asked)
-        return [{"metric": {}, "value": [160.0, "7"]}]
-
-
-def panel(kind: str, expression: str, legend: str) -> dict[str, Any]:
-    return {"type": kind, "title": "A", "targets": [{"expr": expression, "legendFormat": legend}]}
+    def over(self, expression: str, start: float, end: float, step: float) -> list[dict[str, Any]]:
+        self.asked.append((expression, start, end, step))
+        values = [[start, "1"], [start + step, "+Inf"], [end, "2.5"]]
+        return [
+            {"metric": {"worker": name, "le": le}, "values": values} for name, le in (("linker", "0.5"), ("ledger", "+Inf"))
+        ]
 
 
-def test_a_panel_is_asked_for_over_the_time_shown():
+def test_a_panel_shows_its_series_over_the_time_range():
     answers: Any = Answers()
-    found = fetch(panel("timeseries", 'rate(a{pod=~"$pod"}[$__rate_interval])', "{{worker}} of {{pod}}"), answers, 100.0, 220.0)
+    target = {"expr": 'rate(a{pod=~"$pod"}[$__rate_interval])', "legendFormat": "{{worker}} of {{pod}}"}
+    found = fetch({"targets": [target]}, answers, 100.0, 220.0)
     assert answers.asked == [('rate(a{pod=~".*"}[30s])', 100.0, 220.0, 1.2)]
-    assert found.series == (
-        Series("linker of ", (0.0, 60.0), (1.0, 2.5)),
-        Series("ledger of ", (0.0, 60.0), (1.0, 2.5)),
-    )
+    assert [each.name for each in found] == ["ledger of ", "linker of "]
+    for each in found:
+        assert each.values[[0, -1]].tolist() == [1.0, 2.5]
+        assert np.isnan(each.values[1:-1]).all()
 
 
-def test_bars_are_asked_for_once_at_the_end():
-    answers: Any = Answers()
-    found = fetch(panel("bargauge", "a", "now"), answers, 100.0, 220.0)
-    assert answers.asked == [("a", 220.0)]
-    assert found.series == (Series("now", (60.0,), (7.0,)),)
-
-
-def test_every_dashboard_becomes_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    drawn: dict[str, int] = {}
-
-    def draw(title: str, panels: list[Any], seconds: float, path: Path) -> None:
-        assert seconds == 120.0
-        drawn[f"{title} {path.name}"] = len(panels)
-
-    stub = SimpleNamespace(draw=draw)
-    monkeypatch.setitem(sys.modules, "helm.dashboards.drawing", stub)
-    monkeypatch.setattr(helm.dashboards, "drawing", stub, raising=False)
+def test_every_dashboard_becomes_a_picture_with_the_titles_of_its_panels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pictures, "Queries", Answers)
-    document = {"title": "T", "panels": [{"type": "row", "title": "R"}, panel("stat", "a", "b")]}
-    (tmp_path / "one.json").write_text(json.dumps(document))
-    given = ["--prometheus", "http://nobody", "--dashboards", str(tmp_path), "--minutes", "2", "--until", "220"]
-    assert main([*given, "--out", str(tmp_path)]) == 0
-    assert drawn == {"T dashboard-one.svg": 2}
+    assert main(["--prometheus", "http://nobody", "--minutes", "2", "--until", "220", "--out", str(tmp_path)]) == 0
+    for path in (ROOT / "helm/reflink/dashboards").glob("*.json"):
+        # matplotlib writes a comment with the text before each text.
+        drawn = (tmp_path / f"dashboard-{path.stem}.svg").read_text()
+        for panel in json.loads(path.read_text())["panels"]:
+            assert panel["title"].partition(" & ")[0] in drawn
 
 
-def test_a_prometheus_that_is_not_there_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any):
-    monkeypatch.setitem(sys.modules, "helm.dashboards.drawing", SimpleNamespace())
-    monkeypatch.setattr(helm.dashboards, "drawing", SimpleNamespace(), raising=False)
-    (tmp_path / "one.json").write_text(json.dumps({"title": "T", "panels": [panel("stat", "a", "b")]}))
+def test_a_panel_without_series_shows_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Answers, "over", lambda *_: [])
+    document = {"title": "T", "panels": [{"type": "timeseries", "title": "A", "targets": [], "fieldConfig": {"defaults": {}}}]}
+    document["panels"][0]["gridPos"] = {"w": 8, "h": 8}
+    pictures.draw(document, Answers(), 220.0, 120.0, tmp_path / "one.svg")  # type: ignore[arg-type]
+    assert "no data" in (tmp_path / "one.svg").read_text()
+
+
+def test_a_prometheus_that_does_not_answer_is_reported_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     address = f"http://127.0.0.1:{free_port()}"
-    assert main(["--prometheus", address, "--dashboards", str(tmp_path), "--out", str(tmp_path)]) == 1
+    assert main(["--prometheus", address, "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith(f"no pictures: {address} does not answer")
 
 

@@ -1,4 +1,4 @@
-"""The alerts: promtool's checks and unit tests, and that rules, tests, metrics and runbook are of one piece."""
+"""The alerts: checks and unit tests of promtool, and agreement of rules, unit tests, metrics and runbook."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from typing import Any, Final
 
 import pytest
 import yaml
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Histogram
 
 from tests.data import ROOT
-from tests.helm.expressions import labels, rules, selectors
+from tests.helm.expressions import DECLARED, RULES, TARGET_LABELS, labels, rules, selectors
 from tests.programs import program
-from workers import errors, metrics
-from workers.announcing import EXPECTED
-from workers.settings import LedgerSettings, LinkerSettings, ParserSettings, WorkerSettings
-from workers.topics import TOPICS
+from workers import errors
+from workers.config.settings import LedgerSettings, LinkerSettings, ParserSettings, WorkerSettings
+from workers.kafka.topics import TRUSTED_S
+from workers.runtime.initial_series import EXPECTED
+from workers.telemetry import metrics
 
-RULES: Final = sorted((ROOT / "helm" / "reflink" / "rules").glob("*.yaml"))
 UNIT_TESTS: Final = sorted((Path(__file__).parent / "rules").glob("*.yaml"))
 RUNBOOK: Final = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
-#: Of each entry of the runbook, by its heading.
+#: Entries of the runbook by heading.
 ENTRIES: Final = {text.partition("\n")[0]: text for text in re.split(r"^## ", RUNBOOK, flags=re.MULTILINE)[1:]}
-#: What Prometheus gives every series.
-OF_TARGETS: Final = {"job", "namespace", "worker", "instance", "pod"}
 ALERTS: Final[dict[str, dict[str, Any]]] = {
     rule["alert"]: rule
     for path in RULES
@@ -37,25 +35,12 @@ ALERTS: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def series_declared() -> dict[str, set[str]]:
-    """Names as they are served, each with its labels."""
-    declared = {"up": set[str]()}
-    for each in vars(metrics).values():
-        if isinstance(each, Counter | Gauge | Histogram):
-            own = set(each._labelnames)
-            if isinstance(each, Histogram):
-                declared |= {each._name + "_bucket": own | {"le"}, each._name + "_sum": own, each._name + "_count": own}
-            else:
-                declared[each._name + ("_total" if isinstance(each, Counter) else "")] = own
-    return declared
-
-
 def promtool(*arguments: str) -> None:
     done = subprocess.run([program("promtool"), *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_promtool_takes_the_rules():
+def test_promtool_accepts_the_rules():
     promtool("check", "rules", *map(str, RULES))
 
 
@@ -64,8 +49,8 @@ def test_unit_tests_of_promtool_pass(path: Path):
     promtool("test", "rules", str(path))
 
 
-def test_promtool_fails_where_an_alert_is_silent_that_should_fire(tmp_path: Path):
-    """So a pass above means something."""
+def test_promtool_fails_if_an_expected_alert_does_not_fire(tmp_path: Path):
+    """The tests above can fail."""
     text = (ROOT / "tests" / "helm" / "rules" / "gpu.yaml").read_text(encoding="utf-8")
     broken = text.replace("../../../helm", str(ROOT / "helm")).replace("76000000000+0x100", "7600000000+0x100")
     assert broken != text
@@ -75,7 +60,7 @@ def test_promtool_fails_where_an_alert_is_silent_that_should_fire(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ALERTS)
-def test_an_alert_has_tests_where_it_fires_and_where_it_is_silent(name: str):
+def test_an_alert_has_a_firing_and_a_silent_case(name: str):
     counts = [
         len(case.get("exp_alerts", ()))
         for path in UNIT_TESTS
@@ -83,24 +68,24 @@ def test_an_alert_has_tests_where_it_fires_and_where_it_is_silent(name: str):
         for case in test["alert_rule_test"]
         if case["alertname"] == name
     ]
-    assert any(counts), "no test in which it fires"
-    assert not all(counts), "no test in which it is silent"
+    assert any(counts), "no test where it fires"
+    assert not all(counts), "no test where it is silent"
 
 
-def test_each_rule_file_has_its_unit_tests_and_they_name_alerts_that_are_there():
+def test_each_rule_file_has_unit_tests_for_all_its_alerts():
     assert [path.name for path in RULES] == [path.name for path in UNIT_TESTS]
     tested = {name for path in UNIT_TESTS for name in re.findall(r"alertname: (\w+)", path.read_text(encoding="utf-8"))}
     assert tested == set(ALERTS)
 
 
 @pytest.mark.parametrize("name", ALERTS)
-def test_an_alert_says_how_bad_it_is_what_it_is_and_what_to_do(name: str):
+def test_an_alert_has_severity_summary_description_and_runbook(name: str):
     rule = ALERTS[name]
     assert name.startswith("Reflink")
     assert rule["labels"] in ({"severity": "page"}, {"severity": "ticket"})
     assert set(rule["annotations"]) == {"summary", "description", "runbook"}
     assert rule["annotations"]["runbook"] == f"docs/runbook.md#{name.lower()}"
-    assert "{{" in rule["annotations"]["description"], "it says how much, or of whom"
+    assert "{{" in rule["annotations"]["description"], "the description names no value or label"
     assert not rule["annotations"]["summary"].endswith(".")
 
 
@@ -110,7 +95,7 @@ def test_the_runbook_has_an_entry_for_each_alert_and_no_other():
 
 
 @pytest.mark.parametrize("name", ALERTS)
-def test_an_entry_is_whole_and_as_severe_as_its_alert(name: str):
+def test_an_entry_is_complete_and_has_the_severity_of_its_alert(name: str):
     entry = ENTRIES[name]
     assert re.search(r"^\*\*(\w+)\*\* · ", entry, re.MULTILINE).group(1) == ALERTS[name]["labels"]["severity"]
     parts = re.findall(r"^- \*\*([\w ]+)\*\*: ", entry, re.MULTILINE)
@@ -119,7 +104,7 @@ def test_an_entry_is_whole_and_as_severe_as_its_alert(name: str):
 
 
 def logged() -> set[str]:
-    """The first argument, or one of two, of every call of a logger."""
+    """Return all constant strings that are arguments of a logger's methods."""
     found: set[str] = set()
     for path in [path for folder in ("workers", "reflink") for path in (ROOT / folder).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -138,11 +123,11 @@ def test_the_runbook_names_events_that_workers_log():
     known = logged()
     assert len(events) > 10
     for event in events:
-        assert event in known, f"nobody logs {event!r}"
+        assert event in known, f"no worker logs {event!r}"
 
 
-def test_the_runbook_names_metrics_settings_and_commands_that_are_there():
-    names = {name.removesuffix("_total") for name in series_declared()}
+def test_the_runbook_names_existing_metrics_settings_and_commands():
+    names = {name.removesuffix("_total") for name in DECLARED}
     assert {name.removesuffix("_total") for name in re.findall(r"`(reflink_\w+)`", RUNBOOK)} <= names
     fields = {*LinkerSettings.model_fields, *ParserSettings.model_fields, *LedgerSettings.model_fields}
     assert {name.lower() for name in re.findall(r"\bREFLINK_([A-Z_]+)\b", RUNBOOK)} <= fields
@@ -150,14 +135,14 @@ def test_the_runbook_names_metrics_settings_and_commands_that_are_there():
     help_text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for verb in re.findall(r"reflink-worker dead-letters (\w+)", RUNBOOK):
         assert re.search(rf"^    {verb} ", help_text, re.MULTILINE), verb
-    assert set(re.findall(r"reflink-worker (\w[\w-]*)", RUNBOOK)) == {"dead-letters", "replay"}
+    assert set(re.findall(r"reflink-worker (\w[\w-]*)", RUNBOOK)) == {"dead-letters", "override", "replay"}
     command = [sys.executable, "-m", "workers.cli", "replay", "--help"]
     help_text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for option in re.findall(r"reflink-worker replay (--\w+)", RUNBOOK):
         assert re.search(rf"^  {option} ", help_text, re.MULTILINE), option
 
 
-def test_the_runbook_has_every_exit_code_that_needs_somebody():
+def test_the_runbook_has_every_exit_code_of_a_named_error():
     (told,) = re.findall(r"\*\*Exit codes\*\*: (.*?)\n\n", RUNBOOK, re.DOTALL)
     codes = {
         each.exit_code for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.WorkerError)
@@ -166,37 +151,35 @@ def test_the_runbook_has_every_exit_code_that_needs_somebody():
 
 
 @pytest.mark.parametrize("rule", rules(), ids=str)
-def test_a_rule_asks_for_series_that_workers_have_by_labels_that_they_have(rule):
-    declared = series_declared()
+def test_a_rule_selects_declared_series_and_labels(rule):
     recorded = {each.name for each in rules() if not each.alert}
     for name, matchers in selectors(rule.expression):
         if ":" in name:
             assert name in recorded
             continue
-        assert name in declared, name
-        matched = set(re.findall(r"(\w+)\s*[=!]", re.sub(r'"[^"]*"', '""', matchers)))
-        assert matched <= declared[name] | OF_TARGETS
-        assert 'job="reflink"' in matchers, "another system's metrics are none of ours"
-    assert labels(rule.expression) <= OF_TARGETS.union(*declared.values())
+        assert name in DECLARED, name
+        assert labels(f"{name}{matchers}") <= DECLARED[name] | TARGET_LABELS
+        assert 'job="reflink"' in matchers, "the selector matches metrics of other systems"
+    assert labels(rule.expression) <= TARGET_LABELS.union(*DECLARED.values())
 
 
 @pytest.mark.parametrize("rule", rules(), ids=str)
-def test_a_rule_never_adds_up_two_installs(rule):
-    """One Prometheus may watch several, each in a namespace of its own."""
+def test_a_rule_never_aggregates_over_installations(rule):
+    """One Prometheus may scrape several installations, each in its own namespace."""
     for group in re.findall(r"\b(?:by|on) \(([^)]*)\)", rule.expression):
         assert {"job", "namespace"} <= set(re.findall(r"\w+", group)), rule.expression
 
 
 @pytest.mark.parametrize("rule", [rule for rule in rules() if not rule.alert], ids=str)
-def test_a_recorded_series_says_what_it_is_by_what_it_keeps(rule):
+def test_the_name_of_a_recorded_series_has_its_labels(rule):
     level, metric, _ = rule.name.split(":")
     assert metric.startswith("reflink_")
-    kept = {"instance": OF_TARGETS, "worker_topic": {"job", "namespace", "worker", "topic"}}
+    kept = {"instance": TARGET_LABELS, "worker_topic": {"job", "namespace", "worker", "topic"}}
     grouped = [set(re.findall(r"\w+", group)) for group in re.findall(r"sum by \(([^)]*)\)", rule.expression)]
     assert max(grouped, key=len) == kept.get(level, {"job", "namespace", *level.split("_")})
 
 
-def test_bounds_that_rules_ask_for_are_bounds_of_their_histograms():
+def test_bounds_in_rules_are_bounds_of_the_histograms():
     histograms = {f"{each._name}_bucket": each for each in vars(metrics).values() if isinstance(each, Histogram)}
     asked = [
         (name, bound)
@@ -206,24 +189,24 @@ def test_bounds_that_rules_ask_for_are_bounds_of_their_histograms():
     ]
     assert asked
     for name, bound in asked:
-        assert bound in map(str, histograms[name]._upper_bounds), "as it is written by the workers"
+        assert bound in map(str, histograms[name]._upper_bounds), "not a bound as the workers write it"
 
 
-def test_errors_of_the_input_are_the_same_in_code_and_rules():
+def test_the_errors_of_invalid_input_in_code_and_rules_agree():
     text = (ROOT / "helm" / "reflink" / "rules" / "flow.yaml").read_text(encoding="utf-8")
     names = set(re.findall(r'reason!~"([\w|]+)"', text))
     assert names == {"|".join(sorted(error.__name__ for error in EXPECTED))}
 
 
-def test_thresholds_leave_time_before_the_limits_they_warn_of():
-    refused_s = int(TOPICS["catalog"].config["delete.retention.ms"]) / 2000
+def test_thresholds_are_below_the_limits_they_warn_of():
+    refused_s = TRUSTED_S
     old, expiring = (
         int(re.search(r"> (\d+)$", ALERTS[name]["expr"]).group(1)) for name in ("ReflinkSnapshotOld", "ReflinkSnapshotExpiring")
     )
     assert old == refused_s - 24 * 3600
     assert expiring == refused_s - 6 * 3600
     defaults = {name: field.default for name, field in WorkerSettings.model_fields.items()}
-    assert defaults["flood_share"] == 5 * 0.01, "ReflinkDeadLetters warns at a fifth of it"
-    assert 2 * defaults["stall_timeout_s"] == 600, "ReflinkNoProgress waits twice as long"
-    assert defaults["batch_records"] == 8 * 64, "ReflinkSmallBatches asks for an eighth"
-    assert defaults["poison_deaths"] == 3, "ReflinkPoisonKills says so"
+    assert defaults["flood_share"] == 5 * 0.01, "ReflinkDeadLetters fires at a fifth"
+    assert 2 * defaults["stall_timeout_s"] == 600, "ReflinkNoProgress waits for twice the timeout"
+    assert defaults["batch_records"] == 8 * 64, "ReflinkSmallBatches fires below an eighth"
+    assert defaults["poison_deaths"] == 3, "the comment of ReflinkPoisonKills has the number"

@@ -1,4 +1,4 @@
-"""values.yaml, its schema and the README say the same as each other and as workers.settings."""
+"""values.yaml, its schema and the README say the same as each other and as workers.config.settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from helm import readme, settings
-from reflink.policy import Policy
+from reflink.linking.policy import Policy
 from tests.data import ROOT
 from tests.helm.chart import CHART
 

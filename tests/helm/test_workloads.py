@@ -8,9 +8,12 @@ import pytest
 import yaml
 
 from tests.helm.chart import CHART, INSTALLS, KUBERNETES, helm, manifests, named, pods, set_manifests, workloads
-from workers import fallback, linker, parser, settings
+from workers.config import settings
+from workers.config.unknown_names import unknown_names
 from workers.ledger import stage as ledger
-from workers.mistyped import unknown_names
+from workers.linking import fallback_stage as fallback
+from workers.linking import linker_stage as linker
+from workers.papers import stage as parser
 
 STAGES = {
     "parser": parser.ParserStage,

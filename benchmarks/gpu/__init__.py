@@ -1,0 +1,1 @@
+"""Everything that runs on a GPU, checked against the CPU and timed."""

@@ -1,0 +1,162 @@
+"""Check the search on a GPU against the CPU, and time it: references/s over millions of works, from vectors to hits.
+
+    python -m benchmarks.gpu.search [--works 5270000] [--dim 384] [--device cuda] [--json FILE]
+
+Checked: hits equal the CPU's bit for bit, also after additions and removals, and when searched from host memory; an index
+that does not fit is refused. Timed: by batch and by the number of scores held at once; the matrix products alone; a change.
+Works are synthetic unit vectors. Exit code 1 if a check fails, 3 without a GPU.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import harness
+from benchmarks.semantic.search import HITS, moved, synthetic
+from reflink.errors import DeviceTooSmall
+from reflink.hits import Hits
+from reflink.semantic import VectorIndex
+from reflink.semantic.gpu import rows as device
+from reflink.semantic.index import KIND
+from reflink.storage import flatfiles
+
+BATCHES = (1, 64, 512, 1024, 2048, 4096, 8192)
+SCORES = (8 << 20, 16 << 20, 32 << 20, 64 << 20)
+CHECKED = 64
+CHANGED = 256
+
+
+def measure(works: int, dim: int, name: str, batches: Sequence[int] = BATCHES) -> tuple[bool, dict[str, Any]]:
+    """Return whether all checks held, and the figures; print both."""
+    rng = np.random.default_rng(5)
+    with tempfile.TemporaryDirectory() as temporary:
+        flatfiles.save(Path(temporary), KIND, {"dim": dim}, synthetic(rng, works, dim))
+        index = VectorIndex.open(temporary)
+        stored = np.load(Path(temporary) / "vectors.npy", mmap_mode="r").view(np.ndarray)
+        queries = moved(stored, max(CHECKED, CHANGED, *batches))
+        checks = {}
+        expected = index.search(queries[:CHECKED], HITS)
+        with patch.object(device, "free_bytes", return_value=device.GATHERED):
+            checks["refused with the numbers"] = refused(index, name)
+        began = time.perf_counter()
+        index.place(name)
+        figures: dict[str, Any] = {"works": works, "placed_s": time.perf_counter() - began}
+        print(f"{works:,} works of {dim} dimensions placed on {name} in {figures['placed_s']:.1f} s")
+        checks["hits of the processor"] = same(index.search(queries[:CHECKED], HITS), expected)
+        figures["rates"] = rates(index, queries, batches)
+        figures["products_ms"] = products(index, queries[: min(4096, batches[-1])])
+        figures["change_ms"] = milliseconds(lambda: index.add([f"new {n}" for n in range(CHANGED)], queries[:CHANGED]))
+        index.remove(expected.ids[:, 0].tolist())
+        placed = index.search(queries[:CHECKED], HITS)
+        index.place(None)
+        checks["hits of the processor after changes"] = same(placed, index.search(queries[:CHECKED], HITS))
+        with patch.object(device, "free_bytes", return_value=0):
+            index.place(name, stream=True)
+        checks["hits from host memory"] = same(placed, index.search(queries[:CHECKED], HITS))
+        batch = queries[: batches[-1]]
+        figures["streamed_ms"] = milliseconds(lambda: index.search(batch, HITS), 3)
+    print(f"{CHANGED} works replaced: {figures['change_ms']:.1f} ms")
+    print(f"{len(batch):,} queries from host memory: {figures['streamed_ms']:,.0f} ms")
+    for what, held in checks.items():
+        print(f"{'held  ' if held else 'BROKEN'} {what}")
+    return all(checks.values()), figures | {"checks": checks}
+
+
+def same(found: Hits, expected: Hits) -> bool:
+    return found.ids.tolist() == expected.ids.tolist() and found.scores.tobytes() == expected.scores.tobytes()
+
+
+def refused(index: VectorIndex, name: str) -> bool:
+    try:
+        index.place(name)
+    except DeviceTooSmall as error:
+        print(f"refused: {error}")
+        return True
+    return False
+
+
+def milliseconds(work: Callable[[], object], rounds: int = 5) -> float:
+    """Return the median after one uncounted call. Each call's results end in host memory."""
+    return statistics.median(harness.seconds(work, rounds)) * 1e3
+
+
+def rates(index: VectorIndex, queries: npt.NDArray[np.float32], batches: Sequence[int]) -> dict[str, dict[str, float]]:
+    """Return references/s by batch and by the number of scores held at once."""
+    figures: dict[str, dict[str, float]] = {}
+    for batch in batches:
+        asked, figures[str(batch)] = queries[:batch], {}
+        for scores in SCORES if batch >= 512 else (device.SCORES,):
+            with patch.object(device, "SCORES", scores):
+                taken = milliseconds(lambda asked=asked: index.search(asked, HITS))  # type: ignore[misc]
+            figures[str(batch)][str(scores >> 20)] = batch / taken * 1e3
+            multiplied = 2 * len(index) * index.dim * batch / taken / 1e9
+            print(
+                f"batch {batch:5d}, {scores >> 20:3d} Mi scores at once: {taken:8.2f} ms, {batch / taken * 1e3:10,.0f} "
+                f"references/s, {multiplied:6.1f} TFLOP/s, matrix read at {len(index) * index.dim * 2 / taken / 1e6:6.0f} GB/s"
+            )
+    return figures
+
+
+def products(index: VectorIndex, queries: npt.NDArray[np.float32]) -> dict[str, float]:
+    """Time the products and maxima alone, in milliseconds; the rest of a search is selection, exact scoring and id lookup.
+
+    ``as searched``: queries × rows, maxima along rows of scores; ``turned``: rows × queries, maxima down their columns.
+    """
+    import torch
+
+    from reflink.semantic.gpu import scan
+
+    view = index._rows.view
+    assert view.device is not None
+
+    parts = list(view.device.read(view))
+    asked = torch.from_numpy(queries).to(view.device.device)
+    half = asked.half().T.contiguous()
+    step = max(1, device.SCORES // len(queries) // device.GROUP) * device.GROUP
+
+    def as_searched() -> None:
+        for _, matrix, _ in parts:
+            maxima, _ = scan._maxima(matrix, asked)
+            maxima[0, 0].item()  # waits
+
+    def turned() -> None:
+        for _, matrix, _ in parts:
+            for first in range(0, len(matrix), step):
+                scores = matrix[first : first + step] @ half
+                maxima = scores.view(-1, device.GROUP, len(queries)).amax(dim=1)
+            maxima[0, 0].item()
+
+    taken = {"as searched": milliseconds(as_searched), "turned": milliseconds(turned)}
+    told = ", ".join(f"{name} {value:.2f} ms" for name, value in taken.items())
+    print(f"batch {len(queries):5d}: products and maxima alone: {told}")
+    return taken
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = harness.parser(__doc__)
+    parser.add_argument("--works", type=int, default=5_270_000)
+    parser.add_argument("--dim", type=int, default=384)
+    parser.add_argument("--device", default="cuda")
+    arguments = parser.parse_args(argv)
+    import torch
+
+    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
+        print("no GPU here: nothing was checked and nothing timed", file=sys.stderr)
+        return 3
+    held, figures = measure(arguments.works, arguments.dim, arguments.device)
+    harness.save(arguments.json, figures)
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The parser and the recogniser: what they find, and how fast."""

@@ -1,0 +1,1 @@
+"""The runtime, single workers and the whole pipeline under load."""

@@ -1,1 +1,0 @@
-"""The chart on a real control plane, scaled by KEDA on the lag of a real Kafka; worker processes stand for the pods."""

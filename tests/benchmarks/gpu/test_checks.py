@@ -1,0 +1,65 @@
+"""What is to be run on a GPU in one call runs: here at a small size, on the CPU as a torch device."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from reflink.catalog.reading import read_works
+from reflink.entities import Work
+from reflink.text import work_text
+from tests.data import ROOT
+
+torch = pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
+
+from benchmarks.gpu import __main__ as gpu  # noqa: E402 - needs torch
+from benchmarks.gpu import search as gpu_search  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small batches gain nothing from more, and lose much on a machine that is busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def some_texts(number: int) -> list[str]:
+    works = (work for work in read_works(ROOT / "examples" / "works.jsonl") if isinstance(work, Work))
+    return [work_text(work, "TVL", lexical=False) for work in islice(works, number)]
+
+
+def test_the_encoders_part_checks_and_times(capsys: pytest.CaptureFixture[str]):
+    held, figures = gpu.encoder(some_texts(12), "cpu", budgets=(512,), calls=(4,))
+    assert held
+    assert set(figures["rates"]) == {"token budget 512", "4 texts a call", "sentence-transformers"}
+    assert json.loads(json.dumps(figures)) == figures
+    assert "of the time" in capsys.readouterr().out
+
+
+def test_from_texts_to_hits_is_checked_and_timed(capsys: pytest.CaptureFixture[str]):
+    held, figures = gpu.both(some_texts(6), 700, "cpu", batches=(3, 6))
+    assert held
+    assert all(set(rates) == {"3", "6"} and min(rates.values()) > 0 for rates in figures["rates"].values())
+    assert "of the aim of 25,000" in capsys.readouterr().out
+
+
+def test_the_searchs_part_checks_and_times():
+    held, figures = gpu_search.measure(700, 16, "cpu", batches=(1, 8))
+    assert held
+    assert set(figures["rates"]) == {"1", "8"}
+
+
+@pytest.mark.parametrize("part", ["encoder", "search", "both"])
+def test_without_a_gpu_it_says_so(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert gpu.main(["--part", part, "--json", str(tmp_path / "figures.json")]) == 3
+    assert "no GPU here" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
