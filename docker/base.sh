@@ -1,6 +1,6 @@
 #!/bin/sh
-# Debian's base image where no registry can be reached: a root made by debootstrap, imported as NAME. Needs root,
-# debootstrap and podman. What Debian's own slim image leaves out of its packages (manuals, translations) goes here too.
+# Make Debian's base image without a registry: debootstrap makes the root file system, podman imports it as NAME. Needs root,
+# debootstrap and podman. Removes the same files as Debian's slim image (manuals, translations).
 #
 #   base.sh NAME MIRROR
 set -eu

@@ -1,8 +1,8 @@
-"""What kernels made for a level of processors cost beside those for this one: ``python docker/measure_levels.py [LEVEL...]``.
+"""Compare kernels compiled for processor levels with those for this processor: ``python docker/measure_levels.py [LEVEL...]``.
 
-Each level has a process of its own, which compiles once (about half a minute of processor time) and then measures whenever it
-is its turn. Levels take turns, so what else the machine does meets all of them. Processor time of one thread, the least of all
-rounds. Vectors are random; texts and references are those of the examples.
+Each level has its own process. It compiles once (about half a minute of processor time) and then measures whenever its turn
+comes. The levels take turns, so that other load on the machine affects all of them. Times are processor time of one thread,
+the minimum of all rounds. Vectors are random; texts and references come from the examples.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Steps = dict[str, Callable[[], object]]
 
 
 def least(run: Callable[[], object], times: int = 3) -> float:
-    """Milliseconds of this thread."""
+    """Return the milliseconds of this thread's processor time: the minimum of ``times`` calls."""
     spent = []
     for _ in range(times):
         began = time.thread_time()
@@ -38,7 +38,7 @@ def least(run: Callable[[], object], times: int = 3) -> float:
 
 
 def steps() -> Steps:
-    """What is measured, with the kernels that the environment asks for."""
+    """Return the steps to measure, with the kernels that the environment selects."""
     sys.path.insert(0, str(ROOT / "docker" / "steps"))
     import kernels  # type: ignore[import-not-found, unused-ignore]
     import numpy as np
@@ -79,7 +79,7 @@ def steps() -> Steps:
 
 
 def answer() -> None:
-    """A line when all is compiled, then a line of milliseconds for each line that comes."""
+    """Print a line when all kernels are compiled, then a line of milliseconds for each input line."""
     every = steps()
     print(json.dumps({name: least(run, 1) for name, run in every.items()}), flush=True)
     for _ in sys.stdin:
@@ -87,7 +87,7 @@ def answer() -> None:
 
 
 def started(level: str, cache: Path) -> subprocess.Popen[str]:
-    """The process of a level."""
+    """Start the process of a level."""
     named = {} if level == NATIVE else {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
     variables = {**os.environ, **named, "NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, __file__, "--here"]
@@ -95,7 +95,7 @@ def started(level: str, cache: Path) -> subprocess.Popen[str]:
 
 
 def heard(process: subprocess.Popen[str]) -> dict[str, float]:
-    """Its next line. Raises SystemExit when there is none; the process said why."""
+    """Read the next line of a level's process. Raises SystemExit if there is none; the process printed the reason."""
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
@@ -105,7 +105,7 @@ def heard(process: subprocess.Popen[str]) -> dict[str, float]:
 
 
 def main(levels: list[str]) -> None:
-    """Prints a table."""
+    """Measure all levels and print a table."""
     every = [NATIVE, *levels]
     found: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as caches, ExitStack() as running:

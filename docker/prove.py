@@ -1,11 +1,11 @@
-"""Builds an image and lets it work: every worker in a container of its own, against a real Kafka, until a link comes out.
+"""Build an image and test it: run every worker in its own container against a real Kafka until a link is published.
 
     python docker/prove.py [--target cpu] [--build-arg NAME=VALUE]... [--secret id=…,src=…]... [--mirror ADDRESS]
     python docker/prove.py --no-build --image NAME [--model FOLDER] [--older | --without-kernels]
 
-Needs root, podman and runc (Debian's packages), Java and Maven for Kafka, and the checkout's .venv. Without a base image here,
-and no registry to bring it from, --mirror is where debootstrap makes one from. Containers run as the compose file has them:
-read-only, user 10001, no capabilities, no new privileges. Exit code 0 when all went as it should.
+Needs root, podman and runc (Debian's packages), Java and Maven for Kafka, and the checkout's .venv. If the base image is not
+here and no registry provides it, debootstrap makes one from --mirror. Containers run with the options of the compose file:
+read-only, user 10001, no capabilities, no new privileges. The exit code is 0 if every check passed.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from typing import Any, Final
 
 from kafka import TopicPartition
 
-from workers.clients import plain_consumer
-from workers.local.broker import Broker
-from workers.local.ports import free_port
-from workers.settings import KafkaSettings, read
+from workers.config.settings import KafkaSettings, read
+from workers.devkit.broker import Broker
+from workers.devkit.ports import free_port
+from workers.kafka.clients import plain_consumer
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 BASE: Final = "docker.io/library/debian:bookworm-slim"
 WORKERS: Final = ("parser", "linker", "fallback", "ledger")
-#: Chroot isolation for builds and plain cgroups for runs: they work inside other containers and virtual machines, too.
+#: Chroot isolation for builds and plain cgroups for runs: both work inside other containers and virtual machines, too.
 PODMAN: Final = ("podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs")
 CONFINED: Final = (
     "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "host",
@@ -42,7 +42,7 @@ CONFINED: Final = (
 )  # fmt: skip
 MODEL: Final = "/var/lib/reflink/model"
 SITE: Final = "/opt/reflink/lib/python3.11/site-packages"
-#: Runs as Python starts: what kernels.py's see_target does when kernels of x86-64-v3 are made.
+#: Code that runs at Python's start. It does the same as see_target in kernels.py when kernels of x86-64-v3 are made.
 OLDER: Final = (
     "import llvmlite.binding as b; host = b.get_host_cpu_features; "
     "b.get_host_cpu_features = lambda host=host: {k: v and 'avx512' not in k for k, v in host().items()}\n"
@@ -54,12 +54,12 @@ STOP_S: Final = "30"
 
 
 class Failed(Exception):
-    """What did not go as it should."""
+    """A check failed; the message says which."""
 
 
 def podman(*arguments: str, check: bool = True) -> str:
-    """What it prints. Raises Failed with the end of its complaint."""
-    # Without systemd nothing runs the images' health checks by the clock: confined() does.
+    """Run podman and return its output. Raises Failed with the end of its error message."""
+    # Without systemd nothing runs the images' health checks periodically; confined() runs them instead.
     variables = {**os.environ, "DISABLE_HC_SYSTEMD": "true"}
     done = subprocess.run([*PODMAN, *arguments], env=variables, capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
@@ -68,7 +68,7 @@ def podman(*arguments: str, check: bool = True) -> str:
 
 
 def build(image: str, options: argparse.Namespace) -> float:
-    """Builds the target; returns seconds. Raises Failed."""
+    """Build the target and return the seconds it took. Raises Failed."""
     if options.mirror and subprocess.run([*PODMAN, "image", "exists", BASE], check=False).returncode != 0:
         subprocess.run([str(ROOT / "docker/base.sh"), BASE, options.mirror], check=True)
     began = time.monotonic()
@@ -83,13 +83,13 @@ def build(image: str, options: argparse.Namespace) -> float:
 
 @contextmanager
 def running(image: str, folder: Path, address: str, prefix: str, more: Sequence[str]) -> Iterator[dict[str, tuple[str, int]]]:
-    """All workers, with ``more`` arguments; gives the container's name and port of each. Removes them in the end."""
+    """Run all workers with the arguments ``more``; yield container name and port of each. Removes the containers at the end."""
     found: dict[str, tuple[str, int]] = {}
     try:
         for worker in WORKERS:
             name, port, state = f"{prefix}{worker}", free_port(), folder / worker
             state.mkdir()
-            state.chmod(0o777)  # a volume of an engine would belong to the image's user
+            state.chmod(0o777)  # a volume made by an engine would belong to the image's user
             settings = {"KAFKA_BOOTSTRAP_SERVERS": address, "TOPIC_PREFIX": prefix, "HTTP_PORT": str(port), "SLOT": "0"}
             env = [word for key, value in settings.items() for word in ("--env", f"REFLINK_{key}={value}")]
             volume = ["--volume", f"{state}:/var/lib/reflink/state"]
@@ -102,14 +102,14 @@ def running(image: str, folder: Path, address: str, prefix: str, more: Sequence[
 
 
 def command(image: str, address: str, prefix: str, words: Sequence[str], *volumes: str) -> None:
-    """One of the other commands, to its end. Raises Failed."""
+    """Run another command of the image to its end. Raises Failed."""
     env = ["--env", f"REFLINK_KAFKA_BOOTSTRAP_SERVERS={address}", "--env", f"REFLINK_TOPIC_PREFIX={prefix}"]
     mounts = [word for each in volumes for word in ("--volume", each)]
     podman("run", "--rm", *CONFINED, *env, *mounts, image, *words)
 
 
 def wait_ready(places: dict[str, tuple[str, int]], began: float) -> dict[str, float]:
-    """Seconds from ``began`` until each answered that it is ready. Raises Failed."""
+    """Return the seconds from ``began`` until each worker was ready. Raises Failed."""
     took: dict[str, float] = {}
     while len(took) < len(places):
         for worker, (name, port) in places.items():
@@ -128,7 +128,7 @@ def wait_ready(places: dict[str, tuple[str, int]], began: float) -> dict[str, fl
 
 
 def links(kafka: KafkaSettings, wanted: int) -> list[dict[str, Any]]:
-    """So many committed records of the topic of links. Raises Failed."""
+    """Return at least ``wanted`` committed records of the topic ``links``. Raises Failed."""
     consumer = plain_consumer(kafka)
     try:
         name = kafka.topic("links")
@@ -148,12 +148,12 @@ def links(kafka: KafkaSettings, wanted: int) -> list[dict[str, Any]]:
 
 
 def inside(name: str, script: str) -> str:
-    """What a shell in the container says."""
+    """Run a shell script in the container and return its output."""
     return podman("exec", name, "sh", "-c", script, check=False)
 
 
 def confined(places: dict[str, tuple[str, int]]) -> None:
-    """Raises Failed when a container may do more than it should, or its health check fails."""
+    """Raise Failed if a container has more privileges than intended, or its health check fails."""
     for worker, (name, _) in places.items():
         who = inside(name, "id -u; id -g; (touch /opt/reflink/x || touch /etc/x) 2>/dev/null && echo written")
         if who.split() != ["10001", "10001"]:
@@ -161,23 +161,23 @@ def confined(places: dict[str, tuple[str, int]]) -> None:
         if "CapEff:\t0000000000000000" not in (status := inside(name, "cat /proc/1/status")) or "NoNewPrivs:\t1" not in status:
             raise Failed(f"{worker} holds capabilities or may get privileges")
         began = time.monotonic()
-        podman("healthcheck", "run", name)  # fails, too, where the image has none: OCI's format does not carry it
+        podman("healthcheck", "run", name)  # also fails if the image has no health check: OCI's format does not carry it
         print(f"  {worker}: confined and healthy; the check took {time.monotonic() - began:.2f} s, podman's part included")
 
 
 def compiled_at_run(places: dict[str, tuple[str, int]]) -> list[str]:
-    """Kernels that the image does not have: files among the links."""
+    """Return the kernels missing from the image: compiled files, without the links to the image's own."""
     script = "test -d /tmp/kernels && find /tmp/kernels -type f -name '*.nbc' -printf '%f\\n'"
     return sorted({line for name, _ in places.values() for line in inside(name, script).split()})
 
 
 def extra(options: argparse.Namespace, scratch: Path) -> list[str]:
-    """More arguments for the workers' containers."""
+    """Return additional arguments for the workers' containers."""
     more = []
     if options.model:
         more += ["--volume", f"{options.model.resolve()}:{MODEL}:ro", "--env", f"REFLINK_MODEL={MODEL}"]
     if options.without_kernels:
-        more += ["--env", "NUMBA_CACHE_DIR=/tmp/kernels"]  # a folder of the operator's: start.sh leaves it alone
+        more += ["--env", "NUMBA_CACHE_DIR=/tmp/kernels"]  # start.sh does not change a folder that the operator chose
     if options.older:
         (told := scratch / "cpuinfo").write_text(re.sub(r" avx512\w*", "", Path("/proc/cpuinfo").read_text()))
         (early := scratch / "older.pth").write_text(OLDER)
@@ -186,7 +186,7 @@ def extra(options: argparse.Namespace, scratch: Path) -> list[str]:
 
 
 def prove(image: str, options: argparse.Namespace) -> None:
-    """Runs all. Raises Failed."""
+    """Run all checks. Raises Failed."""
     size = int(podman("image", "inspect", "--format", "{{.Size}}", image))
     print(f"{image}: {size / 1e6:,.0f} MB unpacked")
     examples = ROOT / "examples"
@@ -222,7 +222,7 @@ def prove(image: str, options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Returns the exit code."""
+    """Build and check the image; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--no-build", action="store_true", help="the image is there")

@@ -1,1 +1,1 @@
-"""The chart's own generators; what it installs is in helm/reflink."""
+"""Generators for files of the Helm chart; the chart itself is in helm/reflink."""

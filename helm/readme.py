@@ -1,8 +1,8 @@
-"""The table of values in the chart's README, made from the comments of values.yaml.
+"""Generate the table of values in the chart's README from the comments of values.yaml.
 
 python -m helm.readme            # writes helm/reflink/README.md anew
 
-A comment right above a key is its description; one that begins with two marks is a heading.
+A comment directly above a key is its description; a comment that begins with ``##`` is a heading.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ README: Final = CHART / "README.md"
 VALUES: Final = CHART / "values.yaml"
 BEGIN: Final = "<!-- values: made by python -m helm.readme -->"
 END: Final = "<!-- end of values -->"
-#: A longer default is looked up in values.yaml.
+#: A longer default is not shown; the table refers to values.yaml.
 _LONGEST: Final = 70
 
 
 class Undocumented(Exception):
-    """A value without a comment; the message names it and its line."""
+    """A value has no comment; the message names it and its line."""
 
 
 def table(values: str) -> str:
-    """The values as Markdown: a table for each heading. Raises Undocumented."""
+    """Return the values as Markdown: a table for each heading. Raises Undocumented."""
     lines = values.splitlines()
     out: list[str] = []
     for key, node, line in _entries(yaml.compose(values, Loader=yaml.SafeLoader)):
@@ -41,7 +41,7 @@ def table(values: str) -> str:
 
 
 def renewed(readme: str, values: str) -> str:
-    """The README with the table as it is now. Raises Undocumented."""
+    """Return the README with the current table. Raises Undocumented."""
     before, rest = readme.split(BEGIN)
     return f"{before}{BEGIN}\n\n{table(values)}\n\n{END}{rest.split(END)[1]}"
 
@@ -98,7 +98,7 @@ def _row(path: str, default: str, said: str) -> str:
 
 
 def main() -> int:
-    """Writes the README."""
+    """Write the README."""
     README.write_text(renewed(README.read_text(), VALUES.read_text()))
     return 0
 

@@ -1,4 +1,4 @@
-"""The settings that values may hold, taken from workers.settings into the chart's values.schema.json.
+"""Copy the settings of workers.config.settings that chart values may contain into the chart's values.schema.json.
 
 python -m helm.settings          # writes helm/reflink/values.schema.json anew
 """
@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from workers import settings
-from workers.settings import KafkaSettings
+from workers.config import settings
+from workers.config.settings import KafkaSettings
 
 CHART: Final = Path(__file__).resolve().parent / "reflink"
 SCHEMA: Final = CHART / "values.schema.json"
@@ -21,7 +21,7 @@ MODELS: Final[tuple[type[KafkaSettings], ...]] = (
     settings.FallbackSettings,
     settings.LedgerSettings,
 )
-#: Set by the chart, from values of other names or for reasons of its own.
+#: Settings that the chart sets itself, from values with other names or for reasons of its own.
 OWN: Final = frozenset(
     {
         "kafka_bootstrap_servers",
@@ -48,7 +48,7 @@ _DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"
 
 
 def properties() -> dict[str, dict[str, Any]]:
-    """JSON Schema of each setting, by variable."""
+    """Return the JSON Schema of each setting, by environment variable."""
     found: dict[str, dict[str, Any]] = {}
     for model in MODELS:
         for name, field in model.model_json_schema()["properties"].items():
@@ -58,12 +58,12 @@ def properties() -> dict[str, dict[str, Any]]:
 
 
 def own_names() -> list[str]:
-    """The variables that the chart sets itself, and the one that would name a file of settings."""
+    """Return the variables that the chart sets itself, and the variable that names a settings file."""
     return sorted([*(f"REFLINK_{name.upper()}" for name in OWN), "REFLINK_CONFIG"])
 
 
 def renewed(schema: str) -> str:
-    """The chart's schema with the settings as they are now."""
+    """Return the chart's schema with the current settings."""
     whole = json.loads(schema)
     whole["definitions"]["settings"]["properties"] = properties()
     whole["definitions"]["extraEnv"]["items"]["properties"]["name"]["not"]["enum"] = own_names()
@@ -71,15 +71,15 @@ def renewed(schema: str) -> str:
 
 
 def _plain(field: dict[str, Any]) -> dict[str, Any]:
-    # Unset is said by leaving it out, so null is no choice here.
+    # A setting is left unset by omitting it, so null is not a choice here.
     choice = next((each for each in field.get("anyOf", ()) if each.get("type") != "null"), field)
     kept = {key: choice[key] for key in _KEPT if key in choice}
-    # helm's --set makes a text of every number with a point; the worker looks at its range.
+    # helm's --set turns every number with a decimal point into text; the worker checks the range.
     return kept | {"type": ["number", "string"], "pattern": _DECIMAL} if kept.get("type") == "number" else kept
 
 
 def main() -> int:
-    """Writes the schema."""
+    """Write the schema."""
     SCHEMA.write_text(renewed(SCHEMA.read_text()))
     return 0
 

@@ -1,4 +1,4 @@
-"""Exit code 0 when /health/live answers 200 within some seconds. Nothing heavy is imported: it runs every few seconds."""
+"""Exit with code 0 if /health/live answers 200 within 5 s; imports only light modules, because it runs every few seconds."""
 
 import os
 import socket
@@ -8,7 +8,7 @@ PATIENCE_S = 5.0
 
 
 def main() -> int:
-    """Returns the exit code; says on standard error what was wrong."""
+    """Return the exit code; print the error to standard error."""
     host, port = os.environ.get("REFLINK_HTTP_HOST", ""), os.environ.get("REFLINK_HTTP_PORT", "")
     if host in ("", "0.0.0.0", "::"):
         host = "127.0.0.1"

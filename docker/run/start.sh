@@ -1,8 +1,8 @@
 #!/bin/sh
-# Lays out the compiled kernels for this processor, then becomes reflink-worker.
+# Select the compiled kernels for this processor, then run reflink-worker.
 #
-# numba wants a cache that it can write to, and the image is read-only: links in /tmp to the image's files are enough. With
-# NUMBA_CACHE_DIR or NUMBA_CPU_NAME set by the operator, nothing is done.
+# numba requires a writable cache, and the image is read-only: links in /tmp to the files of the image suffice. If the operator
+# sets NUMBA_CACHE_DIR or NUMBA_CPU_NAME, the script changes nothing.
 set -eu
 # shellcheck source=docker/steps/levels.sh
 . /opt/reflink/run/levels.sh
@@ -12,13 +12,13 @@ lay_out() {
         if [ -d "/opt/reflink/kernels/$level" ] && has_level "$level"; then
             NUMBA_CACHE_DIR=/tmp/kernels/$level
             if [ ! -d "$NUMBA_CACHE_DIR" ]; then
-                # Made beside its place and moved: a container that is started again may find the half of it.
+                # Copy to another name and move: a restarted container would otherwise find an incomplete copy.
                 mkdir -p /tmp/kernels
                 new=/tmp/kernels/.$level.$$
                 cp -rs "/opt/reflink/kernels/$level" "$new"
                 mv -T "$new" "$NUMBA_CACHE_DIR" 2>/dev/null || rm -rf "$new"
             fi
-            # The cache goes by both names, so both are as they were at the build.
+            # The cache key contains both variables, so both must have their values of the build.
             export NUMBA_CACHE_DIR NUMBA_CPU_NAME="$level" NUMBA_CPU_FEATURES=
             return
         fi

@@ -1,8 +1,8 @@
-"""Runs every kernel that the workers call, so that numba compiles and keeps it: ``kernels.py EXAMPLES``.
+"""Run every kernel that the workers call, so that numba compiles and caches it: ``kernels.py EXAMPLES``.
 
-EXAMPLES has papers/ and works.jsonl. No Kafka and no model: vectors come from letter pairs. What a kernel is compiled for is
-the types of its arguments, so each is called as workers call it: with arrays in memory, those of a snapshot, and those of
-works that were added to either.
+EXAMPLES contains papers/ and works.jsonl. Neither Kafka nor a model is needed: vectors come from letter pairs. numba compiles
+a kernel for the types of its arguments, so each kernel is called with the arrays that workers use: arrays in memory, arrays
+of a snapshot, and arrays of works that were added to either.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ import llvmlite.binding
 import numpy as np
 from numpy.typing import NDArray
 
-#: Vectors as long as the default model's: one length, one set of loops.
+#: Dimension of the default model's vectors, so that the loops are compiled for that length.
 DIM: Final = 384
-#: Works added at first, and then some at a time: more than one segment, which are merged.
+#: Number of works added first, and per later step, so that there are several segments, which are then merged.
 FIRST, STEP = 300, 60
-#: References linked at a time, of all papers.
+#: Number of references linked at a time, spread over all papers.
 BATCH = 50
 
 
 class Letters:
-    """Texts to vectors of hashed letter pairs."""
+    """Encodes texts as vectors of hashed letter pairs."""
 
     name, precision, dim, separator = "letters", "fp32", DIM, " [SEP] "
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors [n, DIM]."""
+        """Return unit vectors, float32 [n, DIM]."""
         vectors = np.full((len(texts), DIM), 1e-3, np.float32)
         for row, text in enumerate(texts):
             for a, b in pairwise(text):
@@ -43,14 +43,14 @@ class Letters:
 
 
 def see_target() -> None:
-    """Lets the semantic search see the registers of the processors that kernels are for, not of the one that makes them."""
+    """Compile the semantic search for the registers of the target processors, not of the building processor."""
     if os.environ.get("NUMBA_CPU_NAME") == "x86-64-v3":
         features = {name: has and "avx512" not in name for name, has in llvmlite.binding.get_host_cpu_features().items()}
         llvmlite.binding.get_host_cpu_features = lambda: features
 
 
 def main(examples: Path) -> None:
-    """Compiles."""
+    """Compile all kernels."""
     see_target()
 
     from reflink import jats
@@ -59,8 +59,8 @@ def main(examples: Path) -> None:
     from reflink.catalog.reading import read_works
     from reflink.entities import Link, Reference, Work
     from reflink.errors import ReflinkError
-    from reflink.linker import lexical_step, semantic_step
-    from reflink.policy import Policy
+    from reflink.linking.linker import lexical_step, semantic_step
+    from reflink.linking.policy import Policy
     from reflink.verdict.judge import warm
 
     warm()
@@ -69,7 +69,7 @@ def main(examples: Path) -> None:
         try:
             references += jats.parse(path.read_bytes(), source=path.name).references
         except ReflinkError:
-            continue  # two of the examples are no papers
+            continue  # two of the examples are not papers
     works = [each for each in read_works(examples / "works.jsonl") if isinstance(each, Work)]
     encoder = Letters()
 

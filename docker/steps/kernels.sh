@@ -1,9 +1,9 @@
 #!/bin/sh
-# The compiled kernels, for every level of processors that this one is of, into /opt/kernels/LEVEL.
+# Compile the kernels for every processor level that this processor supports, into /opt/kernels/LEVEL.
 #
 #   kernels.sh EXAMPLES [LEVEL...]
 #
-# Each process would else compile them at its first start, for half a minute, and again at each start where nothing is kept.
+# Without them each process compiles for half a minute at its first start, and at every start if no file is kept.
 set -eu
 here=$(dirname "$0") examples=$1
 shift

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# Levels of x86-64 processors, best first, and what /proc/cpuinfo calls their features; sourced by kernels.sh and start.sh.
+# Levels of x86-64 processors, best first, and their flags in /proc/cpuinfo; sourced by kernels.sh and start.sh.
 # x86-64-v4: Intel from Skylake-SP on, AMD from Zen 4 on. x86-64-v3: Intel from Haswell on, AMD from Zen on.
 
-# has_level NAME: whether this processor runs what is compiled for it.
+# has_level NAME: succeeds if this processor supports the level.
 has_level() {
     case $1 in
     x86-64-v4) wanted='avx512f avx512bw avx512cd avx512dq avx512vl avx2 bmi2 f16c fma' ;;

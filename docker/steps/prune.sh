@@ -1,10 +1,9 @@
 #!/bin/sh
-# Takes away what PyTorch's package index build brings for NVIDIA GPUs and a processor alone never loads. Then lets PyTorch
-# work, so that an image that lacks too much is not built.
+# Remove the files of PyTorch's default build that only NVIDIA GPUs need. Then run PyTorch, so that the build fails if too much
+# was removed.
 #
-# PyTorch's libtorch_cuda.so names some CUDA libraries as needed: those stay, though nothing calls them. What goes is loaded by
-# name when a GPU is used (cuDNN's engines, NVSHMEM's transports), or belongs to compilers (Triton, headers). With PyTorch's CPU
-# build (TORCH_INDEX) none of it is there, and this finds nothing.
+# CUDA libraries to which libtorch_cuda.so is linked stay. The removed files are loaded by name on a GPU (engines of cuDNN,
+# transports of NVSHMEM) or belong to compilers (Triton, headers). PyTorch's CPU build (TORCH_INDEX) contains none of them.
 set -eu
 site=$(/opt/reflink/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 /opt/reflink/bin/pip uninstall --quiet --yes triton 2>/dev/null || true

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Debian's packages, and nothing of apt afterwards. Names are arguments.
+# Install Debian packages (the arguments) and delete the files of apt.
 #
-# Versions are those of the base's Debian release, where only mistakes and holes are mended: a pinned one would be gone from
-# the mirror after the next repair. For the same bytes every time, BASE names the base by its digest.
+# Versions are not pinned: a Debian release only gets fixes, and a mirror deletes a version after the next fix. For a
+# reproducible base, set BASE to an image digest.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 apt-get update

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The user that workers run as, and the folders that may be mounted: nothing else may be written to.
+# Create the user of the workers, and the folders for mounts: nothing else is writable.
 set -eu
 groupadd --gid 10001 reflink
 useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin reflink

@@ -1,4 +1,4 @@
-"""Writes the dashboards: ``python -m helm.dashboards FOLDER``."""
+"""Write the dashboards: ``python -m helm.dashboards FOLDER``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helm.dashboards.overview import overview
 from helm.dashboards.quality import quality
 from helm.dashboards.workers import workers
 
-#: By the name of their file.
+#: Dashboard builders by file name.
 DASHBOARDS: Final[dict[str, Callable[[], str]]] = {
     "overview": overview,
     "workers": workers,
@@ -27,7 +27,7 @@ DASHBOARDS: Final[dict[str, Callable[[], str]]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Returns 0."""
+    """Write all dashboards and return 0."""
     parser = argparse.ArgumentParser(prog="python -m helm.dashboards", description="Write Grafana's dashboards.")
     parser.add_argument("folder", type=Path, help="where the JSON files go: helm/reflink/dashboards")
     folder = parser.parse_args(argv).folder

@@ -1,4 +1,4 @@
-"""A dashboard around its panels: rows, numbers, variables, and links to the others."""
+"""The parts of a dashboard around its panels: rows, panel ids, variables, and links to the other dashboards."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Row(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A variable whose values are a label's, of a series; all of them until one is chosen."""
+    """A variable whose values are the values of a label of a series. By default all values are selected."""
 
     name: str
     series: str
 
 
 def board(name: str, title: str, description: str, rows: Sequence[Row], choices: Sequence[Choice] = ()) -> str:
-    """The JSON of one dashboard: the same input gives the same text."""
+    """Return the JSON of a dashboard; the same input gives the same text."""
     made = (
         dashboard.Dashboard(title)
         .uid(f"reflink-{name}")
@@ -71,7 +71,7 @@ def _variable(choice: Choice) -> dashboard.QueryVariable:
         .sort(models.VariableSort.ALPHABETICAL_ASC)
         .multi(True)
         .include_all(True)
-        # A series without the label is one of "all", too.
+        # "All" also matches series without the label.
         .all_value(".*")
         .current(models.VariableOption(selected=True, text=["All"], value=["$__all"]))
     )

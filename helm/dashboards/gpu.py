@@ -1,4 +1,4 @@
-"""The linker's encoder and its device: memory, passes, tokens, and whether the device works or waits."""
+"""The dashboard of the linker's encoder and its device: memory, passes, tokens, and the share of time the device works."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKENS: Final = "reflink_batch_tokens"
 
 
 def gpu() -> str:
-    """Its JSON."""
+    """Return the dashboard as JSON."""
     rows = [Row("Now", _now()), Row("Device", _device()), Row("Batches", _batches())]
     choices = [Choice("pod", series("reflink_ready", 'worker="linker"'))]
     about = "The linkers' encoder: device memory, out of memory, tokens, and where its time goes. On a CPU, memory reads 0."
@@ -25,7 +25,7 @@ def gpu() -> str:
 
 
 def _busy() -> str:
-    """Processes' share of time with work: handling and following come one after the other."""
+    """Return the share of time that processes work; handling and following never overlap in a process."""
     working = rate(_STAGE, 'step=~"handle|follow"', *_LINKER)
     return f"{working} / sum({series('reflink_ready', *_LINKER)})"
 
@@ -39,7 +39,7 @@ def _now() -> list[Panel]:
     return [
         figure(
             "Linkers ready",
-            "Good: as many as there are replicas. None: no reference is linked; see the workers dashboard.",
+            "Linkers that are ready. Good: the number of replicas. None: no reference is linked; see the workers dashboard.",
             "short",
             Query(f"sum({series('reflink_ready', *_LINKER)})"),
             [(None, RED), (1, GREEN)],
@@ -48,8 +48,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "GPU memory in use",
-            "Share of the devices' memory that linkers hold, mostly vectors of the catalog. No data on a CPU. Good: under 85%. "
-            "Above: use REFLINK_SEARCH_STREAM, a smaller precision, or a larger card before the catalog grows on.",
+            "Share of the device memory that linkers use, mostly for vectors of the catalog. No data on a CPU. Good: below "
+            "85%. Above: use REFLINK_SEARCH_STREAM, a smaller precision, or a larger GPU before the catalog grows.",
             "percentunit",
             Query(_memory_share("sum")),
             [(None, GREEN), (0.85, YELLOW), (0.95, RED)],
@@ -57,8 +57,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Out of memory",
-            "Passes through the encoder that found no memory, since the linkers started; each was tried again in halves. Good: "
-            "0. Growing: something else uses the device, or the catalog has grown; see the memory.",
+            "Encoder passes that ran out of memory since the linkers started; each was repeated in halves. Good: 0. Growing: "
+            "another process uses the device, or the catalog has grown; see the memory.",
             "short",
             Query(f"sum({series('reflink_encoder_out_of_memory_total', *_LINKER)})"),
             [(None, GREEN), (1, RED)],
@@ -67,8 +67,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Tokens encoded",
-            "Tokens of references a second, padding not counted. Good: it follows the references. Compare with the figure "
-            "measured for your device in docs/semantic.md.",
+            "Tokens of references per second, without padding. Good: follows the references. Compare it with the figure for "
+            "your device in docs/semantic.md.",
             "suffix: /s",
             Query(rate(_TOKENS + "_sum", *_LINKER)),
             [(None, BLUE)],
@@ -77,8 +77,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Linker at work",
-            "Share of the time that linkers handle batches or follow the catalog. Good: under 80%, as it leaves room for a "
-            "burst. Near 100% with lag: add linkers. Low with lag: see Wait, the device is starved.",
+            "Share of the time in which linkers handle batches or follow the catalog. Good: below 80%, which leaves room for "
+            "bursts. Near 100% with lag: add linkers. Low with lag: records reach the device too slowly; see Work and wait.",
             "percentunit",
             Query(_busy()),
             [(None, GREEN), (0.8, YELLOW), (0.95, RED)],
@@ -87,8 +87,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Tokens in a batch",
-            "Mean of the window. Good: thousands while there is lag: devices like large batches. Few in spite of lag: the time "
-            "of a batch is spent elsewhere, see Inside handle.",
+            "Mean number of tokens in a batch. Good: thousands while there is lag, because devices need large batches. Few "
+            "despite lag: another step takes the time of the batch; see Inside handle.",
             "short",
             Query(mean(_TOKENS, *_LINKER)),
             [(None, BLUE)],
@@ -102,8 +102,8 @@ def _device() -> list[Panel]:
     return [
         curves(
             "GPU memory",
-            "What each linker holds of its device, and what there is; 0 on a CPU. Good: steady, below the total. It grows with "
-            "the catalog; a jump is a second process on the device.",
+            "Memory that each linker uses, and memory of its device; 0 on a CPU. Good: constant, below the total. It grows "
+            "with the catalog; a jump is a second process on the device.",
             "bytes",
             [
                 Query(series("reflink_gpu_memory_bytes", *_LINKER), "held by {{pod}}"),
@@ -111,16 +111,16 @@ def _device() -> list[Panel]:
             ],
         ),
         curves(
-            "Tokens in one pass, at most",
-            "The encoder's budget: halved when memory runs out, grown back later. Good: flat at its setting. Low for long: "
-            "passes are too small to fill the device; make room in memory.",
+            "Token budget of a pass",
+            "Token budget of the encoder: halved when memory runs out, raised later. Good: constant at its setting. Low for "
+            "long: passes are too small for the device; free memory.",
             "short",
             [Query(series("reflink_encoder_token_budget", *_LINKER), "{{pod}}")],
         ),
         curves(
-            "Passes without memory",
-            "Counted since the start of each linker. Good: flat. A step is a burst that was survived; a staircase needs "
-            "memory: see GPU memory in use.",
+            "Passes out of memory",
+            "Passes that ran out of memory since the start of each linker. Good: constant. A single step is a burst; a "
+            "staircase needs more memory: see GPU memory in use.",
             "short",
             [Query(series("reflink_encoder_out_of_memory_total", *_LINKER), "{{pod}}")],
         ),
@@ -131,16 +131,16 @@ def _batches() -> list[Panel]:
     return [
         spread(
             "Tokens in a batch",
-            "How batches are spread over sizes. Good: the dark band lies high while there is lag. Low in spite of lag: see "
-            "Records in a batch of the workers dashboard.",
+            "Distribution of batch sizes. Good: the dark band is high while there is lag. Low despite lag: see Records in a "
+            "batch of the workers dashboard.",
             "short",
             buckets(_TOKENS, *_LINKER),
             decimals=0,
         ),
         curves(
             "Inside handle",
-            "Seconds a second by what was done, all linkers. model is the device's. Good: model is the largest. verdict or "
-            "search above it: the device waits for the processor, so give the linker more cores.",
+            "Seconds per second by step, all linkers. model runs on the device. Good: model is the largest. verdict or search "
+            "above it: the device waits for the CPU, so give the linker more cores.",
             "short",
             [Query(rate(_HANDLE, *_LINKER, by="step"), "{{step}}")],
             stacked="normal",
@@ -148,8 +148,8 @@ def _batches() -> list[Panel]:
         curves(
             "Work and wait",
             "Shares of a linker's time. work: handling and following; model: in the encoder; wait: for the records of a batch. "
-            "Good: wait low while there is lag. High with lag: reading from the broker is too slow for the device. What is "
-            "neither work nor wait is idle.",
+            "Good: wait is low while there is lag. High with lag: the broker delivers too slowly for the device. The rest of "
+            "the time is idle.",
             "percentunit",
             [
                 Query(_busy(), "work"),
@@ -158,9 +158,9 @@ def _batches() -> list[Panel]:
             ],
         ),
         curves(
-            "Tokens a second of model",
-            "Tokens encoded for each second in the encoder: the device's own speed. Good: what docs/semantic.md measured on "
-            "such a device. Less: small batches, a hot or shared device.",
+            "Tokens per second of model",
+            "Tokens per second of encoder time: the speed of the device. Good: the figure for such a device in "
+            "docs/semantic.md. Lower: small batches, or a hot or shared device.",
             "suffix: /s",
             [
                 Query(
@@ -172,8 +172,8 @@ def _batches() -> list[Panel]:
         ),
         curves(
             "Follow: the catalog's share",
-            "Seconds a second that linkers encode new works instead of references. Good: small. High for hours: a large load "
-            "into the catalog; make a snapshot, so that the next start is spared it.",
+            "Seconds per second that linkers spend on encoding new works. Good: small. High for hours: a large load; make a "
+            "snapshot, so that the next start does not repeat it.",
             "short",
             [Query(rate(_STAGE, 'step="follow"', *_LINKER, by="pod"), "{{pod}}")],
             span=12,

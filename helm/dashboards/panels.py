@@ -1,4 +1,4 @@
-"""Panels: what the kinds look like, in one place. Every panel has a unit, a description and queries with legends."""
+"""The kinds of panels and their appearance. Every panel has a unit, a description and queries with legends."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models.heatmap import HeatmapColorMode
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-#: Chosen by the one who looks: the file knows no data source of anybody's.
+#: The user of the dashboard chooses the data source; the file names none.
 SOURCE: Final = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
-#: Grafana's own grid.
+#: Width of Grafana's grid.
 COLUMNS: Final = 24
-#: Of a row of figures, and of a row of curves.
+#: Height of a row of figures, and of a row of curves.
 SMALL, TALL = 4, 8
-#: Any of the builders here; they share their methods and no type.
+#: Any of the SDK's panel builders; they share their methods but no type.
 Panel = Any
 
 GREEN, YELLOW, RED, BLUE = "green", "yellow", "red", "blue"
-#: From which value on a colour holds; the first has none below it.
+#: The lower bound of each colour; the first has none.
 Steps = Sequence[tuple[float | None, str]]
 
 
 class Query(NamedTuple):
-    """An expression, and what its series are called: text with ``{{label}}`` in it."""
+    """An expression, and the legend of its series: text with ``{{label}}`` in it."""
 
     expression: str
     legend: str = ""
@@ -43,7 +43,7 @@ def figure(
     decimals: int = 1,
     nothing: str = "no data",
 ) -> Panel:
-    """One number, coloured by its value, over a faint curve; ``nothing`` is what reads when nothing is found."""
+    """One number, coloured by its value, over a faint curve; ``nothing`` is shown when there is no value."""
     return (
         _common(stat.Panel(), title, description, unit, [query], span, SMALL)
         .decimals(decimals)
@@ -68,7 +68,7 @@ def curves(
     limit: float | None = None,
     most: float | None = None,
 ) -> Panel:
-    """Lines over time, or areas stacked on one another. ``limit`` is drawn as a dashed line, ``most`` ends the axis."""
+    """Lines over time, or stacked areas. ``limit`` is drawn as a dashed line; ``most`` is the maximum of the axis."""
     panel = (
         _common(timeseries.Panel(), title, description, unit, queries, span, TALL)
         .min(0)
@@ -90,7 +90,7 @@ def curves(
 
 
 def bars(title: str, description: str, unit: str, query: Query, *, span: int = 8, most: float | None = None) -> Panel:
-    """A bar for each series, as it is now."""
+    """A bar for the current value of each series."""
     panel = (
         _common(bargauge.Panel(), title, description, unit, [query], span, TALL, instant=True)
         .min(0)
@@ -104,7 +104,7 @@ def bars(title: str, description: str, unit: str, query: Query, *, span: int = 8
 
 
 def spread(title: str, description: str, unit: str, expression: str, *, span: int = 8, decimals: int = 2) -> Panel:
-    """A histogram over time: a column is a moment, a row is a bucket, colour is how much fell into it."""
+    """A histogram over time: columns are times, rows are buckets, the colour is the number of observations in the bucket."""
     return (
         _common(heatmap.Panel(), title, description, unit, [Query(expression, "{{le}}")], span, TALL, heat=True)
         .calculate(False)
@@ -118,7 +118,7 @@ def spread(title: str, description: str, unit: str, expression: str, *, span: in
 
 
 def states(title: str, description: str, query: Query, names: Mapping[int, tuple[str, str]], *, span: int = 8) -> Panel:
-    """A band for each series: what it was when. ``names`` gives every value its word and its colour."""
+    """A band of states over time for each series. ``names`` maps a value to its text and colour."""
     words: list[models.ValueMapping] = [
         models.ValueMap(
             {

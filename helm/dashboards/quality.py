@@ -1,4 +1,4 @@
-"""How sure the linker is, of what, and whether today looks like yesterday."""
+"""The dashboard of link quality: probabilities, scores and reasons, and whether they change over time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from helm.dashboards.promql import buckets, quantile, rate, series
 
 _OUTCOMES: Final = "reflink_outcomes_total"
 _LINKED: Final = 'reason=""'
-#: Shares of fewer references than an hour brings are mostly chance.
+#: Shares over a shorter window have too few references and are mostly chance.
 _HOUR: Final = "1h"
 
 
 def quality() -> str:
-    """Its JSON."""
+    """Return the dashboard as JSON."""
     rows = [Row("Now", _now()), Row("Shares", _shares()), Row("Scores and probabilities", _spreads()), Row("Why", _why())]
     about = "Scores, probabilities and reasons: whether the links are as good as they were."
     return board("quality", "reflink / quality", about, rows)
@@ -28,7 +28,7 @@ def _linked(offset: str = "") -> str:
 
 
 def _sure(linked: str, least: str) -> str:
-    """Share of outcomes with a probability above a bound of the buckets."""
+    """Return the share of outcomes with a probability above ``least``, which must be a bound of the buckets."""
     which = f'linked="{linked}"'
     below = rate("reflink_probability_bucket", which, f'le="{least}"', over=_HOUR)
     return f"1 - {below} / {rate('reflink_probability_count', which, over=_HOUR)}"
@@ -38,8 +38,8 @@ def _now() -> list[Panel]:
     return [
         figure(
             "Linked",
-            "Share of references that were linked in the last hour. Good: what your collection always has. A drop: see Not "
-            "linked by reason, then the catalog dashboard, then the newest feed.",
+            "Share of linked references in the last hour. Good: the usual share of your collection. A drop: see Not linked by "
+            "reason, then the catalog dashboard, then the newest feed.",
             "percentunit",
             Query(_linked()),
             [(None, BLUE)],
@@ -47,8 +47,9 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Against the day before",
-            "Linked now, less linked in the same hour yesterday. Good: within 5 points either way. Beyond: a feed, the catalog "
-            "or the model changed since, or much is judged again (see continuous). No data for the first day.",
+            "Share of linked references, less the share in the same hour of the day before. Good: within 5 points. Beyond: a "
+            "feed, the catalog or the model changed, or many references are re-evaluated (see continuous). No data on the "
+            "first day.",
             "percentunit",
             Query(f"({_linked()}) - ({_linked('1d')})"),
             [(None, "orange"), (-0.05, BLUE), (0.05, "orange")],
@@ -56,8 +57,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Links nearly certain",
-            "Share of links of the last hour with a probability above 0.99. Good: above 90%. Falling: references became poorer "
-            "or works incomplete; take a sample with reflink evaluate.",
+            "Share of links of the last hour with a probability above 0.99. Good: above 90%. Falling: references have less "
+            "information, or works are incomplete; check a sample with reflink evaluate.",
             "percentunit",
             Query(_sure("yes", "0.99")),
             [(None, "orange"), (0.9, BLUE)],
@@ -65,8 +66,8 @@ def _now() -> list[Panel]:
         ),
         figure(
             "Doubtful refusals",
-            "Share of references without a link whose best candidate had a probability above 0.1. Good: a few of 100. Rising: "
-            "true links are being missed; look at the reasons against a link below.",
+            "Share of references without a link whose best candidate had a probability above 0.1. Good: a few percent. Rising: "
+            "true links are missed; see Reasons against links.",
             "percentunit",
             Query(_sure("no", "0.1")),
             [(None, BLUE), (0.1, "orange")],
@@ -79,24 +80,24 @@ def _shares() -> list[Panel]:
     return [
         curves(
             "Linked, and the day before",
-            "Share of references linked, over an hour, now and one day earlier. Good: two curves that lie on each other. Apart "
-            "for hours: something changed between the two days. The second is empty for the first day.",
+            "Share of linked references over an hour, now and one day earlier. Good: the curves coincide. Apart for hours: "
+            "something changed between the two days. The second curve has no data on the first day.",
             "percentunit",
             [Query(_linked(), "now"), Query(_linked("1d"), "the day before")],
             most=1,
         ),
         curves(
             "Not linked, by reason",
-            "Shares among references without a link. Good: mostly not-in-catalog, the work is not there. ambiguous growing: "
-            "works stand in the catalog twice. no-candidate growing: the text cannot be read.",
+            "Shares of the reasons among references without a link. Good: mostly not-in-catalog: the catalog lacks the work. "
+            "ambiguous growing: the catalog has works twice. no-candidate growing: the texts are unreadable.",
             "suffix: /s",
             [Query(rate(_OUTCOMES, 'method=""', by="reason", over="5m"), "{{reason}}")],
             stacked="percent",
         ),
         curves(
             "Links by method",
-            "Shares among links. Good: steady. Identifier falling: a feed no longer brings DOIs or PMIDs. Semantic and lexical "
-            "rising with it: they stand in, at more cost and a little less certainty.",
+            "Shares of the methods among links. Good: constant. Identifier falling: a feed no longer contains DOIs or PMIDs. "
+            "Semantic and lexical then rise, at more cost and with less certainty.",
             "suffix: /s",
             [Query(rate(_OUTCOMES, _LINKED, by="method", over="5m"), "{{method}}")],
             stacked="percent",
@@ -108,37 +109,37 @@ def _spreads() -> list[Panel]:
     return [
         spread(
             "Probability of links",
-            "The verdict's probability of what was linked, over its buckets. Good: nearly all in the top rows. A band that "
-            "sinks: links became doubtful.",
+            "Distribution of the verdict's probability of links. Good: nearly all in the top rows. A sinking band: links "
+            "became doubtful.",
             "short",
             buckets("reflink_probability", 'linked="yes"'),
         ),
         spread(
             "Probability of the best candidate refused",
-            "For references without a link. Good: nearly all in the bottom rows. A band in the middle: near misses; works are "
-            "incomplete, or references are.",
+            "Distribution for references without a link. Good: nearly all in the bottom rows. A band in the middle: near "
+            "misses, because works or references are incomplete.",
             "short",
             buckets("reflink_probability", 'linked="no"'),
         ),
         curves(
             "Median score by method",
-            "Of the links of each method. Good: flat; identifier and place are 1. A method that sinks: its texts or its works "
-            "changed. All that move at once after an upgrade: the model did.",
+            "Median score of the links of each method. Good: constant; identifier and place are 1. A method that sinks: its "
+            "texts or its works changed. All methods at once after an upgrade: the model changed.",
             "short",
             [Query(quantile(0.5, "reflink_score", by="method", over="5m"), "{{method}}")],
             most=1,
         ),
         spread(
             "Score of semantic links",
-            "The cosine of reference and work. Good: the same band every day. Sinking: other texts, or another model than the "
-            "catalog's.",
+            "Cosine of reference and work. Good: the same band every day. Sinking: the texts changed, or the model differs "
+            "from the model of the catalog.",
             "short",
             buckets("reflink_score", 'method="semantic"'),
             span=12,
         ),
         spread(
             "Score of lexical links",
-            "The trigram score of reference and work. Good: the same band every day. Sinking: the texts became poorer, such as "
+            "Trigram score of reference and work. Good: the same band every day. Sinking: the texts became worse, such as "
             "scans.",
             "short",
             buckets("reflink_score", 'method="lexical"'),
@@ -155,16 +156,16 @@ def _why() -> list[Panel]:
     return [
         bars(
             "Reasons for links",
-            "What speaks in links, per second over an hour, the twelve most frequent. Good: title, authors and page match, or "
-            "an identifier. A reason with differs far up: links against the evidence; look at some.",
+            "The twelve most frequent reasons of links, per second over an hour. Good: title, authors and page match, or an "
+            "identifier. A frequent reason with differs: links against the evidence; inspect some.",
             "suffix: /s",
             Query(given("yes"), "{{reason}}"),
             span=12,
         ),
         bars(
             "Reasons against links",
-            "What spoke against the best candidate of references without a link, likewise. Good: title differs, no author in "
-            "common: another work. Year or page alone far up: the feed's fields are shifted.",
+            "The twelve most frequent reasons against the best candidate of references without a link. Good: title differs, no "
+            "author in common: another work. Year or page alone frequent: the fields of a feed are shifted.",
             "suffix: /s",
             Query(given("no"), "{{reason}}"),
             span=12,

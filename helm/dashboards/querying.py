@@ -1,4 +1,4 @@
-"""Asking a Prometheus over its HTTP interface, with Grafana's variables put into the expressions first."""
+"""Query a Prometheus server over its HTTP API, after replacing Grafana's variables in the expressions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TIMEOUT_S: Final = 30.0
 
 
 class QueryFailed(Exception):
-    """Prometheus did not answer, or refused the expression; the message has both."""
+    """Prometheus did not answer, or rejected the expression; the message has the details."""
 
 
 class Queries:
@@ -23,20 +23,20 @@ class Queries:
         self.url = url.rstrip("/")
 
     def instant(self, expression: str, at: float | None = None) -> list[dict[str, Any]]:
-        """The vector at a time (seconds since 1970; None: now): ``metric`` (labels) and ``value``. Raises QueryFailed."""
+        """Return the vector at ``at`` (seconds since 1970, None: now): ``metric`` (labels), ``value``. Raises QueryFailed."""
         found: list[dict[str, Any]] = self._get("query", query=expression, **({} if at is None else {"time": str(at)}))[
             "result"
         ]
         return found
 
     def over(self, expression: str, start: float, end: float, step: float) -> list[dict[str, Any]]:
-        """The series between two times, a value every ``step`` seconds: ``metric`` and ``values``. Raises QueryFailed."""
+        """Return the series in a time range, a value every ``step`` seconds: ``metric`` and ``values``. Raises QueryFailed."""
         times = {"start": str(start), "end": str(end), "step": str(step)}
         found: list[dict[str, Any]] = self._get("query_range", query=expression, **times)["result"]
         return found
 
     def metadata(self) -> dict[str, list[dict[str, str]]]:
-        """Type and help of every metric that was scraped, by the name in the exposition. Raises QueryFailed."""
+        """Return type and help of every scraped metric, by its name in the exposition. Raises QueryFailed."""
         found: dict[str, list[dict[str, str]]] = self._get("metadata")
         return found
 
@@ -54,7 +54,7 @@ class Queries:
 
 
 def filled(expression: str, variables: Mapping[str, str]) -> str:
-    """The expression as Grafana would send it: ``$name`` and ``${name}`` replaced, longer names first."""
+    """Return the expression as Grafana would send it: ``$name`` and ``${name}`` replaced, longer names first."""
     for name in sorted(variables, key=len, reverse=True):
         expression = expression.replace(f"${{{name}}}", variables[name]).replace(f"${name}", variables[name])
     return expression

@@ -1,4 +1,4 @@
-"""What each worker process does: how much, in which batches, where its time goes, and what disturbs it."""
+"""The dashboard of worker processes: throughput, batch sizes, time by step, and disturbances."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _STAGE: Final = "reflink_stage_seconds"
 
 
 def workers() -> str:
-    """Its JSON."""
+    """Return the dashboard as JSON."""
     rows = [
         Row("Health", _health()),
         Row("Throughput and batches", _throughput()),
         Row("Where the time goes: seconds in each step, per second", [_steps(each) for each in _WORKERS]),
-        Row("Inside handle: seconds by what was done, per second", [_handling(each) for each in _WORKERS]),
+        Row("Inside handle: seconds in each step, per second", [_handling(each) for each in _WORKERS]),
         Row("Kafka", _kafka()),
     ]
     choices = [Choice("worker", series("reflink_ready")), Choice("pod", series("reflink_ready", 'worker=~"$worker"'))]
@@ -33,24 +33,24 @@ def _health() -> list[Panel]:
     return [
         states(
             "Readiness",
-            "Green while a worker has joined its group and its catalog is warm. Good: green. Red at the start for as long as "
-            "the catalog is loaded. Stripes: it comes and goes; read the end of its log, the exit code says why.",
+            "Green while a worker has joined its group and its catalog is loaded. Good: green. Red after a start while the "
+            "catalog loads. Stripes: it restarts repeatedly; the end of its log and the exit code give the reason.",
             Query(series("reflink_ready", *_CHOSEN), "{{worker}} {{pod}}"),
             {0: ("not ready", RED), 1: ("ready", GREEN)},
             span=9,
         ),
         curves(
             "Age of the process",
-            "Time since each worker began. Good: lines that climb. A drop to 0 is a restart: expected in an upgrade or when "
-            "replicas change, otherwise see the log of the process before.",
+            "Time since each worker started. Good: rising lines. A drop to 0 is a restart: expected during upgrades and "
+            "scaling, otherwise see the log of the previous process.",
             "s",
             [Query(f"time() - {series('reflink_start_timestamp_seconds', *_CHOSEN)}", "{{worker}} {{pod}}")],
             span=5,
         ),
         curves(
             "Since the last commit",
-            "Time since a worker last committed. Good: seconds while records wait; it climbs when there is nothing to do. "
-            "Climbing while there is lag: the worker is stuck, its watchdog will end it.",
+            "Time since the last commit of each worker. Good: seconds while records wait; it rises while there is no work. "
+            "Rising with lag: the worker is stuck, and its watchdog will end it.",
             "s",
             [
                 Query(
@@ -62,8 +62,8 @@ def _health() -> list[Panel]:
         ),
         curves(
             "State disk used",
-            "Share of the file system of the state folder that is full. Good: under 80%. The ledger ends with exit code 10 "
-            "when its disk is full: enlarge the volume before.",
+            "Used share of the file system of the state folder. Good: below 80%. The ledger ends with exit code 10 when its "
+            "disk is full: enlarge the volume before.",
             "percentunit",
             [
                 Query(
@@ -82,30 +82,30 @@ def _throughput() -> list[Panel]:
     return [
         curves(
             "Records in",
-            "Records each process consumed and committed, per second. Good: processes of one worker are alike. One that has "
-            "none: it has no partitions (more replicas than partitions), or it stands still.",
+            "Records that each process consumed and committed, per second. Good: the processes of a worker are alike. None: "
+            "the process has no partitions (more replicas than partitions), or is stalled.",
             "suffix: /s",
             [Query(rate("reflink_records_in_total", *_CHOSEN, by="worker, pod"), "{{worker}} {{pod}}")],
         ),
         curves(
             "Records out by topic",
-            "Records written, per second. Good: it follows the records in. fallback: references that the linker passes on; "
-            "growing there costs the fallback's time.",
+            "Records written, per second. Good: follows the records in. fallback: references that the linker leaves to the "
+            "fallback; growth costs the fallback time.",
             "suffix: /s",
             [Query(rate("reflink_records_out_total", *_CHOSEN, by="worker, topic"), "{{worker}} -> {{topic}}")],
         ),
         spread(
             "Records in a batch",
-            "How many records are taken at once. Good: high while there is lag, 1 to 10 in quiet hours. Small in spite of lag: "
-            "the time aimed at is used up by few records; see the time by step.",
+            "Distribution of batch sizes, in records. Good: high while there is lag, 1 to 10 in quiet hours. Small despite "
+            "lag: few records use up the target time; see the time by step.",
             "short",
             buckets("reflink_batch_records", *_CHOSEN),
             decimals=0,
         ),
         curves(
-            "A batch takes, p95",
-            "Seconds of one batch in each worker's handle, and of its commit. Good: handle near the time that batches aim at, "
-            "commit under 0.1 s. A slow commit is the broker's: see its disks and its network.",
+            "Time of a batch, p95",
+            "Seconds per batch in handle and in commit of each worker. Good: handle near the target time of a batch, commit "
+            "below 0.1 s. A slow commit: check the disks and the network of the broker.",
             "s",
             [
                 Query(quantile(0.95, _STAGE, f'step="{step}"', *_CHOSEN, by="worker"), f"{{{{worker}}}} {step}")
@@ -113,16 +113,16 @@ def _throughput() -> list[Panel]:
             ],
         ),
         curves(
-            "A batch was expected to take",
-            "What the policy expected of the last batch. Good: near to what a batch takes. Far from it for minutes: records "
-            "differ much in cost, and latency will jump.",
+            "Expected time of a batch",
+            "Time that the batch policy expected for the last batch. Good: near the measured time. Far from it for minutes: "
+            "the cost of records varies much, and so will the latency.",
             "s",
             [Query(series("reflink_batch_expected_seconds", *_CHOSEN), "{{worker}} {{pod}}")],
         ),
         curves(
-            "Most bytes of a batch",
-            "What the policy has learnt that fits into the time of a batch. Good: steady. Falling: records became dearer, or "
-            "the machine slower.",
+            "Byte budget of a batch",
+            "Bytes that fit into the target time of a batch, as estimated by the batch policy. Good: constant. Falling: "
+            "records became more expensive, or the machine slower.",
             "bytes",
             [Query(series("reflink_batch_budget_bytes", *_CHOSEN), "{{worker}} {{pod}}")],
         ),
@@ -132,9 +132,9 @@ def _throughput() -> list[Panel]:
 def _steps(worker: str) -> Panel:
     return curves(
         f"{worker}: time by step",
-        "Processes at full work have 1 each. wait: for a batch's records, follow: the catalog, handle: the work itself; commit "
-        "runs beside them. Good: handle well below the number of processes. Near it: the worker is full, add replicas. commit "
-        "near it: the broker is the limit.",
+        "Seconds per second; a fully loaded process has 1. wait: for the records of a batch; follow: applying works; handle: "
+        "handling batches; commit runs in parallel. Good: handle well below the number of processes. Near it: add replicas. "
+        "commit near it: the broker is the bottleneck.",
         "short",
         [Query(rate(_STAGE + "_sum", f'worker="{worker}"', _POD, by="step"), "{{step}}")],
         span=6,
@@ -145,9 +145,9 @@ def _steps(worker: str) -> Panel:
 def _handling(worker: str) -> Panel:
     return curves(
         f"{worker}: inside handle",
-        "decode and encode: events; text, tokens, model: the encoder; search: candidates; verdict: comparing them. Good: a "
-        "steady mix. One that grows tells what became dear: model - longer texts or a slower device, search - a larger "
-        "catalog, verdict - more candidates.",
+        "decode and encode: events; text, tokens, model: the encoder; search: candidates; verdict: comparing them. Good: "
+        "constant shares. A share grows when its step becomes more expensive: model with longer texts or a slower device, "
+        "search with a larger catalog, verdict with more candidates.",
         "short",
         [Query(rate("reflink_handle_seconds_total", f'worker="{worker}"', _POD, by="step"), "{{step}}")],
         span=6,
@@ -160,24 +160,41 @@ def _kafka() -> list[Panel]:
         bars(
             "Lag by partition, the longest twenty",
             "Records that wait in a partition. Good: all near 0, or all alike. One far above the others: a very large paper, "
-            "or its process stands still.",
+            "or a stalled process.",
             "short",
             Query(
                 f"topk(20, sum by (topic, partition) ({series('reflink_lag_records', *_CHOSEN)}))", "{{topic}} {{partition}}"
             ),
+            span=6,
         ),
         curves(
             "Transactions",
-            "Transactions per second, by how they ended. Good: committed. Aborted for a moment: partitions moved. Aborted for "
-            "minutes: the broker refuses or is away; the worker's log names the error.",
+            "Transactions per second by their end. Good: committed. Aborted for a moment: partitions moved. Aborted for "
+            "minutes: the broker refuses or is unreachable; the log of the worker has the error.",
             "suffix: /s",
             [Query(rate("reflink_transactions_total", *_CHOSEN, by="worker, end"), "{{worker}} {{end}}")],
+            span=6,
+        ),
+        curves(
+            "Open transactions, the longest twenty",
+            "Seconds for which an open transaction has blocked the last stable offset of a partition; the lag does not include "
+            "its records. Good: near 0. 20 s: of a killed worker; the broker ends it. Minutes: it hangs; see the runbook.",
+            "s",
+            [
+                Query(
+                    f"topk(20, max by (topic, partition) ({series('reflink_open_transaction_seconds', *_CHOSEN)}))",
+                    "{{topic}} {{partition}}",
+                )
+            ],
+            span=6,
         ),
         curves(
             "Rebalances",
-            "Partitions assigned, revoked or lost, counted since the start of the processes. Good: flat. Steps come with "
-            "scaling and upgrades. Steps without: a worker misses its session, or autoscaling swings; lost is the worst kind.",
+            "Partitions assigned, revoked or lost since the start of the processes. Good: constant. Steps accompany scaling "
+            "and upgrades. Other steps: a worker exceeds its session timeout, or autoscaling oscillates; lost is the worst "
+            "kind.",
             "short",
             [Query(f"sum by (kind) ({series('reflink_rebalances_total', *_CHOSEN)})", "{{kind}}")],
+            span=6,
         ),
     ]

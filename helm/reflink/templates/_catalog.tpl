@@ -1,7 +1,7 @@
 {{/*
-How snapshots of the catalog reach a worker. `volume`: a shared claim that the CronJob writes, read where it is or copied by the worker.
-`init`: an image and a command of the operator's bring one to a volume of the pod's own. Where there is none yet, a
-worker reads the topic from its beginning.
+Sources of catalog snapshots. `volume`: a shared claim that the CronJob writes; a worker reads it in place or copies it.
+`init`: an image and a command of the operator put a snapshot on a volume of the pod. Without a snapshot, a worker reads the
+topic from its beginning.
 */}}
 {{- define "reflink.catalog.claim" -}}
 {{- .Values.catalog.volume.existingClaim | default (printf "%s-catalogs" (include "reflink.fullname" .)) -}}

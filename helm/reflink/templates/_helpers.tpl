@@ -2,7 +2,7 @@
 {{- .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Stands before every object's name. With a worker's name behind it, 52 characters are a StatefulSet's most. */}}
+{{/* Prefix of all object names. With the name of a worker, a StatefulSet may have at most 52 characters. */}}
 {{- define "reflink.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 30 | trimSuffix "-" -}}
@@ -21,13 +21,13 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* Labels of pods: none that an upgrade of the chart alone would change. Takes root, component and workload. */}}
+{{/* Labels of pods, without labels that an upgrade of the chart alone would change. Takes root, component and workload. */}}
 {{- define "reflink.podLabels" -}}
 {{ include "reflink.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{- end -}}
 
-{{/* Labels that select pods; never changed once installed. `workload` is the name under `workers`: two pools may run one worker. */}}
+{{/* Labels that select pods; they never change after the installation. `workload` is the name under `workers`: two pools may run the same worker. */}}
 {{- define "reflink.selector" -}}
 app.kubernetes.io/name: {{ include "reflink.name" .root | quote }}
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
@@ -39,7 +39,7 @@ reflink/workload: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Takes root, image (an object that may override) and gpu (whether the GPU's image is wanted). */}}
+{{/* Takes root, image (an object with overrides) and gpu (whether to use the GPU image). */}}
 {{- define "reflink.image" -}}
 {{- $image := mergeOverwrite (deepCopy .root.Values.image) (.image | default dict) -}}
 {{- $tag := $image.tag | default .root.Chart.AppVersion -}}
@@ -54,19 +54,19 @@ reflink/workload: {{ . | quote }}
 {{- end -}}
 {{- end -}}
 
-{{/* One setting's value as the environment has it: no exponents, no capital True. */}}
+{{/* Value of a setting as an environment variable: without exponents, and with `true` in lower case. */}}
 {{- define "reflink.text" -}}
 {{- if kindIs "string" . -}}{{ . }}{{- else -}}{{ toJson . }}{{- end -}}
 {{- end -}}
 
-{{/* What every pod of the chart has. Takes root. */}}
+{{/* Fields of all pods. Takes root. */}}
 {{- define "reflink.pod" -}}
 {{- /* A hook before the install runs when no account was made yet. */}}
 {{- if not (and .hook .root.Values.serviceAccount.create) -}}
 serviceAccountName: {{ include "reflink.serviceAccount" .root }}
 {{ end -}}
 automountServiceAccountToken: false
-# Else Kubernetes sets REFLINK_… for services of that name, which look like settings.
+# Otherwise Kubernetes sets REFLINK_… variables for services, which look like settings.
 enableServiceLinks: false
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -84,7 +84,7 @@ securityContext:
     type: RuntimeDefault
 {{- end -}}
 
-{{/* Security of every container. */}}
+{{/* Security context of all containers. */}}
 {{- define "reflink.container" -}}
 securityContext:
   runAsNonRoot: true
@@ -102,7 +102,7 @@ securityContext:
 {{- end -}}
 {{- end -}}
 
-{{/* Where a pod may run. Takes an object with nodeSelector, tolerations, affinity, priorityClassName, runtimeClassName. */}}
+{{/* Scheduling of a pod. Takes an object with nodeSelector, tolerations, affinity, priorityClassName, runtimeClassName. */}}
 {{- define "reflink.placing" -}}
 {{- with .nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -133,7 +133,7 @@ runtimeClassName: {{ . }}
 {{- toYaml $resources -}}
 {{- end -}}
 
-{{/* Variables with the number of threads: that of the value, else the CPUs asked for, rounded up. Takes threads, resources, names. */}}
+{{/* Variables with the number of threads: the value, or the requested CPUs, rounded up. Takes threads, resources, names. */}}
 {{- define "reflink.threads" -}}
 {{- $cpu := dig "requests" "cpu" "" (.resources | default dict) | toString -}}
 {{- $threads := .threads -}}

@@ -1,9 +1,9 @@
-{{/* The global `kafka` with a pod's own secrets laid over it, as YAML. Takes root and kafka. */}}
+{{/* The global `kafka` with the overrides of a pod, as YAML. Takes root and kafka. */}}
 {{- define "reflink.kafka" -}}
 {{- toYaml (mergeOverwrite (deepCopy .root.Values.kafka) (deepCopy (.kafka | default dict))) -}}
 {{- end -}}
 
-{{/* Settings for the broker that are no secrets. Takes root and kafka. */}}
+{{/* Kafka settings without secrets. Takes root and kafka. */}}
 {{- define "reflink.kafka.settings" -}}
 {{- $kafka := include "reflink.kafka" . | fromYaml -}}
 REFLINK_KAFKA_BOOTSTRAP_SERVERS: {{ $kafka.bootstrapServers | quote }}
@@ -24,7 +24,7 @@ REFLINK_KAFKA_SSL_CHECK_HOSTNAME: {{ $kafka.tls.checkHostname | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Secrets for the broker, as a container's env. Takes root and kafka. */}}
+{{/* Kafka secrets as environment variables of a container. Takes root and kafka. */}}
 {{- define "reflink.kafka.env" -}}
 {{- $kafka := include "reflink.kafka" . | fromYaml -}}
 {{- if hasPrefix "SASL" $kafka.securityProtocol }}
@@ -42,7 +42,7 @@ REFLINK_KAFKA_SSL_CHECK_HOSTNAME: {{ $kafka.tls.checkHostname | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Volumes with certificates. Whole secrets, so that a renewed one arrives without a restart. */}}
+{{/* Volumes with certificates. Whole secrets are mounted, so that renewed certificates arrive without a restart. */}}
 {{- define "reflink.kafka.volumes" -}}
 {{- $kafka := include "reflink.kafka" . | fromYaml -}}
 {{- if hasSuffix "SSL" $kafka.securityProtocol }}
@@ -73,7 +73,7 @@ REFLINK_KAFKA_SSL_CHECK_HOSTNAME: {{ $kafka.tls.checkHostname | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Fails where what is said of the broker does not fit together. Takes root, kafka and where. */}}
+{{/* Fails if the Kafka values are inconsistent. Takes root, kafka and where. */}}
 {{- define "reflink.kafka.check" -}}
 {{- $kafka := include "reflink.kafka" . | fromYaml -}}
 {{- if hasPrefix "SASL" $kafka.securityProtocol -}}

@@ -1,4 +1,4 @@
-{{/* Settings of a command that is no worker, in its env: a hook runs before any ConfigMap is there. Takes root and kafka. */}}
+{{/* Settings of a command that is not a worker, as environment variables: a hook runs before any ConfigMap exists. Takes root and kafka. */}}
 {{- define "reflink.tool.env" -}}
 {{- $settings := mergeOverwrite (deepCopy .root.Values.settings) (deepCopy (.settings | default dict)) (include "reflink.kafka.settings" . | fromYaml) -}}
 {{- range $name, $value := $settings }}

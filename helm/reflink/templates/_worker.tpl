@@ -17,12 +17,12 @@ Every template that speaks of workers begins with this, so that adding one is an
 {{- $_ := set $worker "fullname" (printf "%s-%s" (include "reflink.fullname" .root) .name) -}}
 {{- $_ := set $worker "scaled" (and .root.Values.autoscaling.enabled $worker.autoscaling.enabled) -}}
 {{- $_ := set $worker "maxReplicas" (int ($worker.autoscaling.maxReplicas | default .root.Values.topics.partitions)) -}}
-{{- /* The ledger reads the topic itself, into its state folder, and searches nothing. */}}
+{{- /* The ledger reads the topic into its state folder and needs no snapshot. */}}
 {{- $_ := set $worker "follows" (and (has $worker.command (list "linker" "fallback")) (ne .root.Values.catalog.source "topic")) -}}
 {{- toYaml $worker -}}
 {{- end -}}
 
-{{/* The topic that each worker's group consumes, without prefix. Held to workers/*.py by tests/helm. */}}
+{{/* The topic that the group of each worker consumes, without prefix. tests/helm compares it with the stages. */}}
 {{- define "reflink.inputs" -}}
 parser: papers
 linker: references
@@ -30,7 +30,7 @@ fallback: fallback
 ledger: outcomes
 {{- end -}}
 
-{{/* A worker's settings, those of all laid under its own, as a map of texts. Takes root and worker. */}}
+{{/* Settings of a worker, with the global settings as defaults, as a map of strings. Takes root and worker. */}}
 {{- define "reflink.worker.settings" -}}
 {{ include "reflink.kafka.settings" (dict "root" .root "kafka" .worker.kafka) }}
 REFLINK_STATE_DIR: /var/lib/reflink/state
@@ -81,7 +81,7 @@ spec:
     matchLabels: {{- include "reflink.selector" $scope | nindent 6 }}
   {{- if $stateful }}
   serviceName: {{ $worker.fullname }}
-  # Slots do not wait for each other: Kafka shares the partitions out among those that are there.
+  # Slots start in parallel: Kafka distributes the partitions among the running ones.
   podManagementPolicy: Parallel
   updateStrategy:
     type: RollingUpdate
@@ -89,7 +89,7 @@ spec:
     whenDeleted: {{ $worker.state.whenDeleted }}
     whenScaled: {{ $worker.state.whenScaled }}
   {{- else }}
-  # A rollout is stuck only when a pod has had its whole startup time, and more.
+  # A rollout has failed only after a pod has exceeded its startup time.
   progressDeadlineSeconds: {{ max 600 (add $worker.startupSeconds 300) }}
   strategy:
     type: {{ $worker.strategy.type }}
@@ -137,13 +137,13 @@ spec:
             - configMapRef:
                 name: {{ $worker.fullname }}
           env:
-            # The transactional id: one process at a time, a StatefulSet's kept over restarts.
+            # Part of the transactional id: unique among running processes, and constant over restarts in a StatefulSet.
             - name: REFLINK_SLOT
               valueFrom:
                 fieldRef:
                   fieldPath: metadata.name
             {{- with include "reflink.kafka.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
-            {{- /* Else it would compute with as many threads as its node has cores. The linker's search takes the encoder's number. */}}
+            {{- /* Otherwise it would use as many threads as the node has cores. The search of the linker uses the threads of the encoder. */}}
             {{- $names := list "OMP_NUM_THREADS" }}
             {{- $settings := include "reflink.worker.settings" $scope | fromYaml }}
             {{- if and (eq $worker.command "fallback") (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
@@ -154,7 +154,7 @@ spec:
           ports:
             - name: metrics
               containerPort: 9464
-          # Model and catalog, or the ledger's works, are loaded before the worker joins its group, which makes it ready.
+          # A worker loads model and catalog, or the ledger its works, before it joins its group and becomes ready.
           startupProbe:
             httpGet: {path: /health/ready, port: metrics}
             periodSeconds: 5
@@ -192,7 +192,7 @@ spec:
           emptyDir:
             sizeLimit: {{ $worker.scratchSize }}
         {{- if not $stateful }}
-        # Outlives the container, so that a record that kills the process is found out.
+        # Outlives the container, so that the journal identifies a record that crashes the process.
         - name: state
           emptyDir:
             sizeLimit: {{ $worker.state.size }}
