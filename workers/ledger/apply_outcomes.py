@@ -6,7 +6,8 @@
 2. Older versions: an outcome of an older version counts for the newest version if the text of the reference is the same. The
    ledger knows that once the newest version's own outcome has arrived and changed nothing.
 3. Completeness: if an outcome missed the current override, or a change of the catalog that propagation has already passed,
-   the ledger requests a re-evaluation. Propagation (change_propagation.py) compares it with all later changes.
+   the ledger requests a re-evaluation. Propagation (change_propagation.py) compares it with all later changes. If it was
+   decided before the last sweep began, another sweep follows (sweep.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from workers.ledger.override_rules import curated, effective
 from workers.ledger.papers import KnownPaper, version_of
 from workers.ledger.reevaluation import request
 from workers.ledger.stores.key_index import hashed_keys
+from workers.ledger.sweep import note_arrival
 from workers.ledger.transaction import LedgerTransaction
 from workers.records import Message
 from workers.stage import Output
@@ -75,6 +77,7 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
     paper = ledger.paper(event.citing)
     version = max(event.paper_version, 0 if paper is None else paper.state.paper_version)
     kept: set[int] = set()
+    accepted = False
     propagated = ledger.cursor().untouched
     for item in event.items:
         before = ledger.link(item.reference.id)
@@ -91,6 +94,7 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
         if link is None or (before is not None and _is_newer(before, before_version, link, override)):
             ledger.count("late")
             continue
+        accepted = True
         if before is None or not same_outcome(before, link):
             ledger.count("published")
             observed = ledger.output.observed
@@ -105,6 +109,8 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
             if before_version < version and paper is not None:
                 kept.add(paper.positions[link.reference.id])
         _complete(link, _applied(item, override), propagated, ledger)
+    if accepted:
+        note_arrival(event.catalog_offset, ledger)
     if kept and paper is not None:
         ledger.put_paper(paper.keeping(kept))
 

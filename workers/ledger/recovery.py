@@ -6,7 +6,7 @@ Invariants, after ``roll_forward``:
    partition by partition.
 2. Every change that an outcome missed leads to a re-evaluation: by propagation, if its cursor has not passed the change; else
    by the table ``due``, because each outcome read is compared with the passed changes; by a sweep, if the table of works was
-   rebuilt and its former changes are unknown.
+   rebuilt and its former changes are unknown, or if the last sweep began after the outcome was decided.
 
 Cost: one read of the records since the store's offsets, and a wait for open transactions.
 """
@@ -83,15 +83,22 @@ def of_this_catalog(value: bytes | None, works: WorksByKey) -> bytes | None:
         return value
 
 
-def due(rows: Rows, store: PartitionStore, works: WorksByKey) -> Iterator[tuple[Table, str, bytes | None]]:
-    """Yield a row of ``due`` for each outcome in ``rows`` that missed a change which propagation has already passed."""
+def missed(rows: Rows, store: PartitionStore, works: WorksByKey) -> Iterator[tuple[Table, str, bytes | None]]:
+    """Yield a row of ``due`` for each outcome in ``rows`` that missed a change which propagation has already passed.
+
+    Then yield the progress of the sweep after the arrival of these outcomes, if it differs.
+    """
     passed = Cursor.read(store.get("progress", PROPAGATION)).untouched
+    before = after = Sweep.read(store.get("progress", SWEEP))
     for table, reference, value in rows:
         if table != "links" or value is None:
             continue
         keys, decided_at = indexed(value)
         if decided_at < passed and (changed := works.changed_since(keys, decided_at)) is not None:
             yield "due", reference, b"%d" % changed
+        after = after.after_arrival(decided_at)
+    if after is not before:
+        yield "progress", SWEEP, after.written()
 
 
 def roll_forward(
@@ -193,4 +200,4 @@ def _write(table: Topical, records: Sequence[Any], store: PartitionStore, works:
             log.warning("skipped a record whose key is not UTF-8", extra={"topic": table, "offset": record.offset})
             continue
         rows.append((table, key, of_this_catalog(record.value, works) if table == "links" else record.value))
-    store.write([*rows, *due(rows, store, works)], {table: records[-1].offset + 1})
+    store.write([*rows, *missed(rows, store, works)], {table: records[-1].offset + 1})

@@ -2,6 +2,10 @@
 
 The aim of a sweep is the catalog offset at its beginning. The sweep requests the re-evaluation of every outcome that was
 decided at a lower offset, in order of reference id.
+
+Invariant: after the last sweep ended, no outcome has an offset below ``floor``, except those for which it sent a request. An
+outcome that was in flight when the sweep passed its reference lowers the floor on arrival, so another sweep begins although
+the catalog has not changed.
 """
 
 from __future__ import annotations
@@ -25,12 +29,17 @@ _READ_PER_REQUEST: Final = 100
 
 
 class Sweep(NamedTuple):
-    """Progress of a partition's sweep. ``began``: ms since 1970; ``after``: the last reference read; ``done``: it has ended."""
+    """Progress of a partition's sweep.
+
+    ``began``: ms since 1970; ``after``: the last reference read; ``done``: it has ended; ``floor``: the aim, or the lowest
+    catalog offset of an outcome that arrived since the beginning if that is lower.
+    """
 
     aim: int = 0
     began: int = 0
     after: str = ""
     done: bool = True
+    floor: int = 0
 
     @classmethod
     def read(cls, value: bytes | None) -> Sweep:
@@ -40,6 +49,10 @@ class Sweep(NamedTuple):
     def written(self) -> bytes:
         """Return its row."""
         return orjson.dumps(list(self))
+
+    def after_arrival(self, catalog_offset: int) -> Sweep:
+        """Return the progress after an outcome with this catalog offset arrived."""
+        return self if catalog_offset >= self.floor else self._replace(floor=catalog_offset)
 
 
 class Step(NamedTuple):
@@ -54,6 +67,13 @@ class Step(NamedTuple):
         return max(sum(self.output.observed.requested.values()), -(-self.read // _READ_PER_REQUEST))
 
 
+def note_arrival(catalog_offset: int, ledger: LedgerTransaction) -> None:
+    """Record that an outcome with this catalog offset was accepted: the sweep may have passed its reference already."""
+    state = Sweep.read(ledger.get("progress", SWEEP))
+    if (lowered := state.after_arrival(catalog_offset)) is not state:
+        ledger.put("progress", SWEEP, lowered.written())
+
+
 def sweep(partition: int, view: LedgerView, limit: int, now: int, every_ms: int) -> Step | None:
     """Do one step of the sweep with at most ``limit`` requests. Return None if no sweep is under way or due.
 
@@ -62,9 +82,9 @@ def sweep(partition: int, view: LedgerView, limit: int, now: int, every_ms: int)
     ledger = LedgerTransaction(partition, view, Output())
     state = Sweep.read(ledger.store.get("progress", SWEEP))
     if state.done:
-        if now - state.began < every_ms or view.works.offset <= state.aim:
+        if now - state.began < every_ms or view.works.offset <= state.floor:
             return None
-        state = Sweep(view.works.offset, now, "", done=False)
+        state = Sweep(view.works.offset, now, "", done=False, floor=view.works.offset)
     read = 0
     rows = ledger.store.rows("links", state.after)
     for _ in range(min(_MAX_READ, limit * _READ_PER_REQUEST)):

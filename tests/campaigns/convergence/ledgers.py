@@ -12,7 +12,7 @@ from tests.campaigns.convergence.topics import PARTITIONS, Topics
 from tests.workers.ledger.ledgered import Memory, Nowhere
 from tests.workers.ledger.worktables import MemoryWorkTable
 from workers.config.settings import LedgerSettings
-from workers.ledger.recovery import Rows, due, prepare
+from workers.ledger.recovery import Rows, missed, prepare
 from workers.ledger.stage import LedgerStage
 from workers.ledger.stores.outcome_store import TABLES
 from workers.records import Partition
@@ -73,7 +73,7 @@ class LedgerProcess:
                 continue
             for record in self._topics.read(place, store.next_offset(table)):
                 rows: Rows = [(table, (record.key or b"").decode(), record.value)]
-                store.write([*rows, *due(rows, store, self._works)], {table: record.offset + 1})
+                store.write([*rows, *missed(rows, store, self._works)], {table: record.offset + 1})
         self.stage.stores[partition] = store
         self._overrides_read[partition] = store.next_offset("overrides")
         self._read_overrides(partition, None)

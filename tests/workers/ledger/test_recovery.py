@@ -13,7 +13,7 @@ from tests.workers.ledger.ledgered import Ledger, Memory, manifest
 from tests.workers.ledger.test_change_propagation import outcome, reference, work
 from tests.workers.ledger.worktables import MemoryWorkTable
 from workers.ledger import recovery
-from workers.ledger.recovery import due, prepare
+from workers.ledger.recovery import missed, prepare
 from workers.ledger.sweep import Sweep
 from workers.ledger.view import PROPAGATION, SWEEP, Cursor
 
@@ -78,10 +78,10 @@ def test_what_was_judged_before_a_change_that_was_passed_is_due(tmp_path: Path):
     table = works(3)
     store = cast("Any", Memory())
     prepare(store, table)
-    assert [key.split("#")[1] for _, key, _ in due(rows_of(tmp_path, 1), store, table)] == ["a"]
-    assert not list(due(rows_of(tmp_path, 2), store, table))
+    assert [key.split("#")[1] for _, key, _ in missed(rows_of(tmp_path, 1), store, table)] == ["a"]
+    assert not list(missed(rows_of(tmp_path, 2), store, table))
     behind = store_at(1, table)  # waking has yet to come to it
-    assert not list(due(rows_of(tmp_path, 1), behind, table))
+    assert not list(missed(rows_of(tmp_path, 1), behind, table))
 
 
 def test_outcomes_of_another_catalog_count_as_judged_before_everything(tmp_path: Path):

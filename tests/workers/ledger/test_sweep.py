@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
+
+import pytest
 
 from schemas import LinkEvent
 from tests.workers.ledger.ledgered import CITING, Ledger, asked, manifest
 from tests.workers.ledger.test_change_propagation import outcome, reference, work
+from workers.ledger.recovery import Rows, missed
+from workers.ledger.stores.outcome_store import PartitionStore
 from workers.ledger.sweep import Sweep
 from workers.ledger.view import SWEEP
 
@@ -66,6 +71,43 @@ def test_it_goes_on_where_it_was_and_only_behind_waking(tmp_path: Path):
     assert list(asked(second.background_task())) == ["00"]
     assert list(asked(second.background_tasks())) == names[10:]
     for ledger in (first, second):
+        ledger.stage.close()
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_an_outcome_that_was_in_flight_during_the_sweep_causes_another_sweep(tmp_path: Path, published: bool):
+    ledger = ledger_with(tmp_path, ["a", "b"] if published else [])
+    ledger.change(work("10.1/another"))
+    ledger.now += 24 * HOUR
+    ledger.background_tasks()
+    ledger.take(manifest(2, "a", "b"))
+    ledger.now += 24 * HOUR
+    assert not asked(ledger.background_tasks()), "the catalog has not changed"
+    late = outcome(reference("a"), None, 1).model_copy(update={"paper_version": 2})
+    ledger.take(late, outcome(reference("b"), None, 2).model_copy(update={"paper_version": 2}))
+    assert list(asked(ledger.background_tasks())) == ["a"]
+    ledger.now += 24 * HOUR
+    assert not asked(ledger.background_tasks()), "the second sweep sent the request"
+    ledger.stage.close()
+
+
+@pytest.mark.parametrize(("offset", "requested"), [(2, []), (1, ["a"])])
+def test_an_outcome_read_when_a_store_is_restored_causes_a_sweep_if_it_missed_the_last_one(
+    tmp_path: Path, offset: int, requested: list[str]
+):
+    before = ledger_with(tmp_path, ["a"])
+    before.change(work("10.1/another"))
+    before.now += 24 * HOUR
+    before.background_tasks()
+    ((name, row),) = before.store.rows("links")
+    after = Ledger(tmp_path)
+    after.now = before.now + 24 * HOUR
+    after.store.tables, after.works = before.store.tables, before.works
+    after.stage.works = before.works
+    rows: Rows = [("links", name, LinkEvent.from_json(row).model_copy(update={"catalog_offset": offset}).to_json())]
+    after.store.write([*rows, *missed(rows, cast("PartitionStore", after.store), after.works)], {})
+    assert list(asked(after.background_tasks())) == requested
+    for ledger in (before, after):
         ledger.stage.close()
 
 
