@@ -33,25 +33,25 @@ from reflink.folding import folded_words
 #: Version of the rules for keys.
 RULES: Final = 1
 #: Maximum number of keys of a record.
-MOST_KEYS: Final = 16
+MAX_KEYS: Final = 16
 
 #: Letters of a title in a ``t:`` key; minimum letters or bytes of a title that identifies a work alone; letters of a title's
 #: beginning beside a name, and of a title's end.
 _TITLE: Final = 48
-_ENOUGH: Final = 20
+_MIN_LETTERS: Final = 20
 _BESIDE_NAME: Final = 24
 _ENDING: Final = 12
 
 #: Fingerprints: words per run, runs per window, and minimum letters of a word that counts.
 _RUN: Final = 3
 _WINDOW: Final = 3
-_TELLING: Final = 4
+_LONG_WORD: Final = 4
 
 #: Maximum characters read of a title, an untagged citation, a name and a number. Longer values come from broken records.
-_LONGEST: Final = 1000
-_LONGEST_TEXT: Final = 1500
-_LONGEST_NAME: Final = 300
-_LONGEST_NUMBER: Final = 100
+_MAX_TITLE: Final = 1000
+_MAX_TEXT: Final = 1500
+_MAX_NAME: Final = 300
+_MAX_NUMBER: Final = 100
 
 _ARTICLES: Final = frozenset(("a", "an", "the"))
 _TAG: Final = re.compile("</?[A-Za-z][^<>]{0,80}>")
@@ -63,7 +63,7 @@ _PLACE: Final = re.compile(
 #: Of an untagged citation: the number of first words that include the first author's name, and the maximum number of years,
 #: names and locators that are read.
 _NAMES_WITHIN: Final = 8
-_MOST_READ: Final = 2
+_MAX_READ: Final = 2
 
 
 def hashed(key: str) -> bytes:
@@ -77,7 +77,7 @@ def work_key(work_id: str) -> str:
 
 
 def work_keys(work: Work) -> tuple[str, ...]:
-    """Return the distinct keys of a work, at most MOST_KEYS."""
+    """Return the distinct keys of a work, at most MAX_KEYS."""
     author = work.authors[0] if work.authors else None
     words = title_words(work.title or work.venue or "")
     letters = "".join(words)
@@ -85,16 +85,16 @@ def work_keys(work: Work) -> tuple[str, ...]:
     if work.id.partition(":")[0] in ID_KINDS:
         keys.append(work.id)
     keys += _described(letters, author, work.year, work.volume, work.fpage)
-    if letters and work.year is not None and not _enough(letters):
+    if letters and work.year is not None and not _is_selective(letters):
         keys.append(f"d:{work.year}:{letters}")
     keys += work_places(work)
     if work.year is not None:
         keys += [f"f:{work.year}:{run}" for run in fingerprints(words)]
-    return tuple(dict.fromkeys(keys))[:MOST_KEYS]
+    return tuple(dict.fromkeys(keys))[:MAX_KEYS]
 
 
 def reference_keys(reference: Reference) -> tuple[str, ...]:
-    """Return the distinct keys that the cited work should have, at most MOST_KEYS.
+    """Return the distinct keys that the cited work should have, at most MAX_KEYS.
 
     The keys of an untagged reference come from its recognised fields.
     """
@@ -106,25 +106,25 @@ def reference_keys(reference: Reference) -> tuple[str, ...]:
     letters = "".join(title_words(title or book or ""))
     keys = [*reference.ids.keys(), *reference.ids_weak.keys()]
     keys += _described(letters, author, fields.year, fields.volume, fields.first_page)
-    if letters and not author and fields.year is not None and not _enough(letters):
+    if letters and not author and fields.year is not None and not _is_selective(letters):
         keys.append(f"d:{fields.year}:{letters}")
     places = reference_places(reference)
     keys += [place for place in places if place.startswith(BY_AUTHOR)] if title and author else places
     for other in (reference.chapter_title, reference.translated_title):
-        if other and other is not title and _enough(letters := "".join(title_words(other))):
+        if other and other is not title and _is_selective(letters := "".join(title_words(other))):
             keys.append(f"t:{letters[:_TITLE]}")
     if title and book and author and (words := _names(author)) and (letters := "".join(title_words(book))):
         keys.append(f"n:{words[0]}:{letters[:_BESIDE_NAME]}")
     if reference.inferred or not title:
-        keys += _written(reference.raw_query[:_LONGEST_TEXT])
-    return tuple(dict.fromkeys(keys))[:MOST_KEYS]
+        keys += _written(reference.raw_query[:_MAX_TEXT])
+    return tuple(dict.fromkeys(keys))[:MAX_KEYS]
 
 
 def _described(letters: str, author: str | None, year: int | None, volume: str | None, page: str | None) -> Iterator[str]:
     """Yield the keys of a folded title, the first author, year, volume and page, most selective first."""
     names = _names(author) if author else ()
-    page = number(page[:_LONGEST_NUMBER]) if page else ""
-    if letters and _enough(letters):
+    page = number(page[:_MAX_NUMBER]) if page else ""
+    if letters and _is_selective(letters):
         yield f"t:{letters[:_TITLE]}"
     for name in names[:1]:
         if letters:
@@ -134,18 +134,18 @@ def _described(letters: str, author: str | None, year: int | None, volume: str |
                 yield f"e:{name}:{year}:{letters[-_ENDING:]}"
             if page:
                 yield f"q:{name}:{year}:{page}"
-    if letters and year is not None and page and volume and (volume := number(volume[:_LONGEST_NUMBER])):
+    if letters and year is not None and page and volume and (volume := number(volume[:_MAX_NUMBER])):
         yield f"p:{year}:{volume}:{page}:{letters[0]}"
 
 
 def _written(text: str) -> Iterator[str]:
     """Yield the keys of an untagged citation: locators and fingerprints that its work may have."""
     words = _folded(text)
-    years = tuple(dict.fromkeys(_YEAR.findall(text)))[:_MOST_READ]
-    names = [word for word in words[:_NAMES_WITHIN] if len(word) > 1 and not word.isdigit()][:_MOST_READ]
-    for volume, page in _PLACE.findall(text)[-_MOST_READ:]:
+    years = tuple(dict.fromkeys(_YEAR.findall(text)))[:_MAX_READ]
+    names = [word for word in words[:_NAMES_WITHIN] if len(word) > 1 and not word.isdigit()][:_MAX_READ]
+    for volume, page in _PLACE.findall(text)[-_MAX_READ:]:
         place = f":{number(volume)}:{number(page)}"
-        yield from (f"{BY_AUTHOR}{word}{place}" for name in names for word in name_words(name[:_LONGEST_NAME])[:1])
+        yield from (f"{BY_AUTHOR}{word}{place}" for name in names for word in name_words(name[:_MAX_NAME])[:1])
         yield from (f"{BY_YEAR}{year}{place}" for year in years)
     chosen = fingerprints(words)
     yield from (f"f:{year}:{run}" for year in years for run in chosen)
@@ -157,7 +157,7 @@ def title_words(title: str) -> list[str]:
     Words that vary between spellings of a title are removed: a leading article, "&" and "and", and a final "in", since
     Frontiers and others write “Title,” in Book.
     """
-    title = title[:_LONGEST]
+    title = title[:_MAX_TITLE]
     if "&" in title:
         title = html.unescape(title)
     if "<" in title:
@@ -175,12 +175,12 @@ def title_words(title: str) -> list[str]:
 def fingerprints(words: Sequence[str]) -> list[str]:
     """Return runs of long words by winnowing: of each window of runs, the one with the smallest hash; distinct, in order.
 
-    A run has _RUN consecutive words of at least _TELLING letters, a window _WINDOW consecutive runs. Two texts that share
+    A run has _RUN consecutive words of at least _LONG_WORD letters, a window _WINDOW consecutive runs. Two texts that share
     _RUN + _WINDOW - 1 consecutive long words share a fingerprint. All runs of a text shorter than a window are returned, since
     each may have the smallest hash of a window in a longer text.
     """
-    telling = [word for word in words if len(word) >= _TELLING]
-    runs = [" ".join(telling[at : at + _RUN]) for at in range(len(telling) - _RUN + 1)]
+    long_words = [word for word in words if len(word) >= _LONG_WORD]
+    runs = [" ".join(long_words[at : at + _RUN]) for at in range(len(long_words) - _RUN + 1)]
     if len(runs) < _WINDOW:
         return list(dict.fromkeys(runs))
     hashes = [(zlib.crc32(run.encode(errors="surrogatepass")), run) for run in runs]
@@ -193,12 +193,12 @@ def _folded(text: str) -> list[str]:
 
 
 def _names(author: str) -> tuple[str, ...]:
-    return name_words(author[:_LONGEST_NAME])
+    return name_words(author[:_MAX_NAME])
 
 
-def _enough(letters: str) -> bool:
+def _is_selective(letters: str) -> bool:
     """Whether a folded title is long enough to belong to few works, in letters or bytes.
 
     Bytes count because a Chinese letter is as selective as several Latin ones.
     """
-    return len(letters) >= _ENOUGH or len(letters.encode(errors="surrogatepass")) >= _ENOUGH
+    return len(letters) >= _MIN_LETTERS or len(letters.encode(errors="surrogatepass")) >= _MIN_LETTERS

@@ -20,10 +20,10 @@ from reflink.entities import Reference, Work
 RULES: Final = 1
 
 #: Maximum number of words of a name that make keys; names of groups have more words.
-MOST_WORDS: Final = 3
+MAX_WORDS: Final = 3
 
-_LONGEST: Final = 100
-_LONGEST_NAME: Final = 300
+_MAX_NUMBER: Final = 100
+_MAX_NAME: Final = 300
 
 #: Prefixes of a key with the author's name and of a key with the year.
 BY_AUTHOR: Final = "a:"
@@ -55,10 +55,10 @@ def reference_places(reference: Reference) -> tuple[str, ...]:
 
 def _places(author: str | None, year: int | None, volume: str | None, page: str | None) -> tuple[str, ...]:
     # Longer values come from broken records and must not enlarge the caches.
-    if not volume or not page or not (volume := number(volume[:_LONGEST])) or not (page := number(page[:_LONGEST])):
+    if not volume or not page or not (volume := number(volume[:_MAX_NUMBER])) or not (page := number(page[:_MAX_NUMBER])):
         return ()
     place = f":{volume}:{page}"
-    keys = tuple(BY_AUTHOR + word + place for word in name_words(author[:_LONGEST_NAME])) if author else ()
+    keys = tuple(BY_AUTHOR + word + place for word in name_words(author[:_MAX_NAME])) if author else ()
     return keys if year is None else (*keys, f"{BY_YEAR}{year}{place}")
 
 
@@ -80,14 +80,14 @@ def number(text: str) -> str:
 
 @lru_cache(maxsize=1 << 13)
 def name_words(name: str) -> tuple[str, ...]:
-    """Return the first MOST_WORDS folded words of a name that have at least two letters.
+    """Return the first MAX_WORDS folded words of a name that have at least two letters.
 
     Particles and suffixes are left out, unless the name has no other words.
     """
     words = [_TRANSLITERATED.sub("", word) for word in _folded(name)]
     words = [word for word in dict.fromkeys(words) if len(word) > 1]
-    telling = [word for word in words if word not in _PARTICLES and word not in _SUFFIXES]
-    return tuple((telling or words)[:MOST_WORDS])
+    significant = [word for word in words if word not in _PARTICLES and word not in _SUFFIXES]
+    return tuple((significant or words)[:MAX_WORDS])
 
 
 def _folded(text: str) -> list[str]:

@@ -131,11 +131,11 @@ class Case:
             }
         )
 
-    def no_link(self, silent: Unresolved, judge: Judge) -> Link:
-        """Return an outcome without a link: reason ``silent`` without candidates, else that the best one is another work."""
+    def no_link(self, without_candidates: Unresolved, judge: Judge) -> Link:
+        """Return an outcome without a link. Its reason is ``without_candidates`` if there are none, else ``not-in-catalog``."""
         reference, ranked = self.reference, self.ranked()
         if not ranked:
-            return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=silent)
+            return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=without_candidates)
         best = ranked[0]
         return Link.made(
             {

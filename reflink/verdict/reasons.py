@@ -60,8 +60,8 @@ def _year(e: Evidence) -> str | None:
 def _volume(e: Evidence) -> str | None:
     if e.volume != e.volume:
         return None
-    said = {1.0: "volume matches", 0.5: "volume differs in digits", 0.25: "volume not in the text"}
-    return said.get(e.volume, "volume differs")
+    phrases = {1.0: "volume matches", 0.5: "volume differs in digits", 0.25: "volume not in the text"}
+    return phrases.get(e.volume, "volume differs")
 
 
 def _page(e: Evidence) -> str | None:

@@ -100,7 +100,7 @@ def _fill(
                     put(word_table, words, word_list[word, 1])
             last = at
         long, wide = reference.title_end - reference.title, work.title_end - work.title
-        said = reference.raw_end > reference.raw
+        has_text = reference.raw_end > reference.raw
         equal = same(letters, reference.title, reference.title_end, work.title, work.title_end)
         row[_LENGTH] = wide
         tagged, published = when[at], when[other]
@@ -127,7 +127,7 @@ def _fill(
                 )
                 row[_MARKS] = reference.marks != work.marks
                 row[_TITLE_YEAR] = title_years(years, tagged, reference, published, work)
-            if said:
+            if has_text:
                 row[_CONTAINED] = seen / grams
             # Numbers; for a reference without title, the marks and years of the work's title are compared with the text.
             if equal:
@@ -140,10 +140,10 @@ def _fill(
                     if not within(numbers, number, number + 1, ordinals, reference.ordinals, reference.ordinals_end):
                         more |= not within(numbers, number, number + 1, numbers, a, a_end)
                 row[_NUMBERS] = missing + more
-            elif said:
+            elif has_text:
                 begin, end = reference.numbers_end, reference.raw_numbers_end
                 row[_NUMBERS] = not within(numbers, work.numbers, work.numbers_end, numbers, begin, end)
-            if said and not long:
+            if has_text and not long:
                 row[_MARKS] = work.marks & ~reference.raw_mark_words != 0 or reference.raw_marks & ~work.marks != 0
                 if work.years_end > work.years:
                     row[_TITLE_YEAR] = 1.0

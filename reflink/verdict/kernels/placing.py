@@ -92,8 +92,8 @@ def title_years(years: Ints, tagged: float, reference: Any, published: float, wo
             other_named |= years[at] == published
         if other_named:
             return 1.0
-        said = not math.isnan(tagged) or reference.raw_years_end > reference.years_end
-        return 0.0 if said and not _has_year(years, tagged, reference, published) else _SILENT
+        has_year = not math.isnan(tagged) or reference.raw_years_end > reference.years_end
+        return 0.0 if has_year and not _has_year(years, tagged, reference, published) else _SILENT
     # Only the work's title contains years. The reference has one tagged year, or any number of years from its text.
     some, all_named, any_named, distinct, one = False, True, False, 0, np.int64(0)
     if not math.isnan(tagged):
@@ -136,9 +136,9 @@ def place(
 ) -> tuple[float, float]:
     """Return the agreement of volume and of page. ``words``, ``shift``: the hash table of the citation's words."""
     v, v_end, p, p_end = work.volume, work.volume_end, work.page, work.page_end
-    said = reference.words_end > reference.words
+    has_words = reference.words_end > reference.words
     volume, page, beside = _SILENT, _SILENT, False
-    if said and (
+    if has_words and (
         (v_end > v and reference.volume == reference.volume_end) or (p_end > p and reference.page == reference.page_end)
     ):
         volume_hash, page_hash = hashed(letters, v, v_end), hashed(letters, p, p_end)

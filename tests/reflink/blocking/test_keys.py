@@ -1,4 +1,4 @@
-"""Keys: a reference and its work have one in common however they were typeset, and other works have none."""
+"""Blocking keys: a reference shares a key with its work in any typesetting, and with few other works."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reflink.blocking.keys import MOST_KEYS, RULES, fingerprints, hashed, reference_keys, title_words, work_key, work_keys
+from reflink.blocking.keys import MAX_KEYS, RULES, fingerprints, hashed, reference_keys, title_words, work_key, work_keys
 from reflink.entities import Ids, Inferred, Reference, Work
 
 anything = st.text(max_size=80)
@@ -41,7 +41,7 @@ def reference(**fields: Any) -> Reference:
 
 
 def citing(work: Work) -> Reference:
-    """A reference that says what the work says of itself."""
+    """Return a reference with the fields of the work."""
     return reference(
         ids=work.ids, title=work.title, last_names=work.authors, venue=work.venue, year=work.year, volume=work.volume,
         first_page=work.fpage,
@@ -71,32 +71,32 @@ TROTT = Work(
 
 
 @given(works)
-def test_a_reference_that_says_what_the_work_says_finds_it(work: Work) -> None:
+def test_a_reference_with_the_fields_of_a_work_shares_a_key_with_it(work: Work) -> None:
     assume(work.title or not work.volume)  # without a title, a venue with a volume is a journal to one and a book to the other
     offered = [key for key in work_keys(work) if not key.startswith(("f:", "y:", "d:"))]
     assert meet(citing(work), work) or not offered
 
 
 @given(works, ids)
-def test_an_identifier_in_common_is_a_key_in_common(work: Work, weak: Ids) -> None:
+def test_a_shared_identifier_is_a_shared_key(work: Work, weak: Ids) -> None:
     for cited in (reference(ids=weak), reference(ids_weak=weak), citing(work).model_copy(update={"ids_weak": weak})):
         common = {*cited.ids.keys(), *cited.ids_weak.keys()} & {*work.ids.keys()}
         assert common <= {*reference_keys(cited)} & {*work_keys(work)}
 
 
 @given(works, anything, st.none() | st.builds(Inferred, title=st.none() | anything, year=years, last_names=st.tuples(anything)))
-def test_keys_are_few_and_the_same_every_time(work: Work, raw: str, inferred: Inferred | None) -> None:
+def test_keys_are_bounded_in_number_and_deterministic(work: Work, raw: str, inferred: Inferred | None) -> None:
     cited = citing(work).model_copy(update={"raw_text": raw, "inferred": inferred, "chapter_title": raw, "collab": raw})
     for make, record in ((work_keys, work), (reference_keys, cited)):
         keys = make(record)
         assert keys == make(record.model_copy())
-        assert len({*keys}) == len(keys) <= MOST_KEYS
+        assert len({*keys}) == len(keys) <= MAX_KEYS
         assert all(len(hashed(key)) == 8 for key in keys)
         assert not any(key.startswith("w:") for key in keys)
 
 
 @given(words, years)
-def test_case_spacing_punctuation_and_accents_of_a_title_make_no_difference(title: list[str], year: int | None) -> None:
+def test_keys_ignore_case_spacing_punctuation_and_accents_of_a_title(title: list[str], year: int | None) -> None:
     assume(title[0] not in ("a", "an", "the"))  # only one leading article is left out
     plain = titled(" ".join(title), last_names=("Li",), year=year)
     assert plain == titled("  " + " - ".join(title).upper() + ".", last_names=("LI",), year=year)
@@ -105,15 +105,13 @@ def test_case_spacing_punctuation_and_accents_of_a_title_make_no_difference(titl
 
 
 @given(latin)
-def test_the_form_of_accents_makes_no_difference(title: str) -> None:
+def test_keys_ignore_the_unicode_form_of_accents(title: str) -> None:
     forms = {titled(unicodedata.normalize(form, title), last_names=("Li",), year=2000) for form in ("NFC", "NFD")}
     assert len(forms) == 1
 
 
 @given(words, words, words)
-def test_a_text_that_holds_enough_of_another_has_a_fingerprint_in_common(
-    before: list[str], common: list[str], after: list[str]
-) -> None:
+def test_texts_with_a_long_common_passage_share_a_fingerprint(before: list[str], common: list[str], after: list[str]) -> None:
     telling = [word for word in common if len(word) >= 4]
     chosen = {*fingerprints(common)}
     assert len(telling) < 5 or chosen & {*fingerprints([*before, *common, *after])}
@@ -123,11 +121,11 @@ def test_a_text_that_holds_enough_of_another_has_a_fingerprint_in_common(
 @pytest.mark.parametrize(
     "long", ["x" * 100_000, "word " * 60_000, "&amp;<i>" * 20_000, "(1): 2, " * 30_000, "\ud800é" * 30_000]
 )
-def test_texts_beyond_measure_are_bounded(long: str) -> None:
+def test_keys_of_very_long_fields_are_bounded(long: str) -> None:
     work = Work(id=long, title=long, authors=(long,), venue=long, year=2000, volume=long, fpage=long)
     cited = citing(work).model_copy(update={"raw_text": long, "title": None, "collab": long, "translated_title": long})
     for keys in (work_keys(work), reference_keys(cited)):
-        assert len(keys) <= MOST_KEYS
+        assert len(keys) <= MAX_KEYS
         assert all(len(key) < 2000 for key in keys)
 
 
@@ -154,7 +152,7 @@ def test_texts_beyond_measure_are_bounded(long: str) -> None:
         {"raw_text": "Trott O Olson A 2010 Autodock Vina improving speed and accuracy of docking with a new scoring"},
     ],
 )  # fmt: skip
-def test_a_citation_finds_its_work(fields: dict[str, Any]) -> None:
+def test_a_citation_shares_a_key_with_its_work(fields: dict[str, Any]) -> None:
     assert meet(reference(**fields), TROTT)
 
 
@@ -170,7 +168,7 @@ def test_a_citation_finds_its_work(fields: dict[str, Any]) -> None:
         {"raw_text": "Trott O, Olson AJ. AutoDock Vina: improving the speed and accuracy of docking, 1999"},
     ],
 )
-def test_what_many_works_have_is_no_key(fields: dict[str, Any]) -> None:
+def test_a_citation_without_selective_fields_shares_no_key(fields: dict[str, Any]) -> None:
     assert not meet(reference(**fields), TROTT)
 
 
@@ -184,15 +182,15 @@ def test_what_many_works_have_is_no_key(fields: dict[str, Any]) -> None:
         ("Fungi and food spoilage", {}, False),
     ],
 )
-def test_short_titles_need_an_author_or_a_year(title: str, fields: dict[str, Any], found: bool) -> None:
+def test_a_short_title_is_a_key_only_with_an_author_or_a_year(title: str, fields: dict[str, Any], found: bool) -> None:
     assert meet(reference(title=title, **fields), Work(id="w", title="Editorial.", authors=("Smith",), year=2003)) == found
 
 
-def test_a_book_is_found_by_its_title_though_that_was_tagged_as_the_venue() -> None:
+def test_a_book_title_tagged_as_the_venue_is_a_key() -> None:
     book = Work(id="w", authors=("Pitt", "Hocking"), venue="Fungi and Food Spoilage", year=2009, fpage="519")
     assert meet(reference(last_names=("Pitt", "Hocking"), venue="Fungi and food spoilage.", year=2009), book)
     assert meet(reference(last_names=("Pitt",), title="Yeasts, in", venue="Fungi & food spoilage"), book)
-    # A journal is none.
+    # A venue with a volume is a journal.
     assert not meet(reference(last_names=("Pitt",), venue="Fungi and food spoilage", volume="3"), book)
 
 
@@ -210,16 +208,16 @@ def test_titles_are_folded(spellings: tuple[str, ...], expected: str) -> None:
     assert {spelling: " ".join(title_words(spelling)) for spelling in spellings} == dict.fromkeys(spellings, expected)
 
 
-def test_titles_in_other_scripts_say_enough_with_fewer_letters() -> None:
+def test_titles_in_other_scripts_need_fewer_letters() -> None:
     assert titled("水稻抗旱性研究进展") == ("t:水稻抗旱性研究进展",)
     assert titled("研究") == ()
 
 
-# What stores hold
+# Stores
 
 
-def test_the_rules_are_those_that_stores_know() -> None:
-    """Where this fails, every store must be made anew: raise RULES."""
+def test_the_rules_are_those_of_existing_stores() -> None:
+    """If this fails, existing stores must be rebuilt: raise RULES."""
     assert RULES == 1
     assert work_keys(TROTT) == (
         "doi:10.1002/jcc.21334",

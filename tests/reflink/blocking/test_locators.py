@@ -1,4 +1,4 @@
-"""Keys of place: what differs between typesetters makes no difference, what names another place does."""
+"""Locator keys do not depend on the typesetting of names, volumes and pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflink.blocking.locators import MOST_WORDS, name_words, number, reference_places, work_places
+from reflink.blocking.locators import MAX_WORDS, name_words, number, reference_places, work_places
 from reflink.entities import Inferred, Reference, Work
 
 latin = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x17F), max_size=20)
@@ -39,21 +39,21 @@ def reference(**fields: Any) -> Reference:
         (("", " ", "-", "B.", "李"), ()),
     ],
 )
-def test_a_name_is_known_in_every_spelling(spellings: tuple[str, ...], words: tuple[str, ...]) -> None:
+def test_spellings_of_a_name_give_the_same_words(spellings: tuple[str, ...], words: tuple[str, ...]) -> None:
     assert {spelling: name_words(spelling) for spelling in spellings} == dict.fromkeys(spellings, words)
 
 
 @given(latin)
-def test_case_and_the_form_of_accents_make_no_difference(name: str) -> None:
+def test_name_words_ignore_case_and_the_form_of_accents(name: str) -> None:
     words = name_words(name)
     assert words == name_words(unicodedata.normalize("NFD", name)) == name_words(unicodedata.normalize("NFC", name))
     assert words == name_words(name.upper()) == name_words(name.lower())
 
 
 @given(st.text(max_size=60))
-def test_words_of_any_text_are_few_and_long_enough(name: str) -> None:
+def test_name_words_are_bounded_in_number_and_have_two_letters(name: str) -> None:
     words = name_words(name)
-    assert len(set(words)) == len(words) <= MOST_WORDS
+    assert len(set(words)) == len(words) <= MAX_WORDS
     assert all(len(word) > 1 and word.isalnum() for word in words)
 
 
@@ -67,16 +67,16 @@ def test_words_of_any_text_are_few_and_long_enough(name: str) -> None:
         (("", " ", "–", "()"), ""),
     ],
 )
-def test_volumes_and_pages_are_their_first_number(spellings: tuple[str, ...], expected: str) -> None:
+def test_a_volume_or_page_is_its_first_number(spellings: tuple[str, ...], expected: str) -> None:
     assert {spelling: number(spelling) for spelling in spellings} == dict.fromkeys(spellings, expected)
 
 
 @given(numbers, numbers, st.sampled_from(["", "S", "e", "W", "p. ", "Suppl. "]), st.integers(0, 3))
-def test_letters_and_zeros_before_a_number_and_all_behind_it_are_dropped(n: int, end: int, before: str, zeros: int) -> None:
+def test_letters_and_leading_zeros_and_the_rest_after_the_number_are_dropped(n: int, end: int, before: str, zeros: int) -> None:
     assert number(f"{before}{'0' * zeros}{n}") == number(f"{n}-{end}") == number(f"{n}{before}") == str(n)
 
 
-def test_both_sides_have_the_same_keys() -> None:
+def test_a_reference_and_its_work_have_the_same_locator_keys() -> None:
     work = Work(id="w", authors=("Pérez-Müller", "Li"), year=2010, volume="31", fpage="S455")
     cited = reference(last_names=("Perez-Mueller",), year=2010, volume="031", first_page="455-461")
     keys = ("a:perez:31:455", "a:muller:31:455", "y:2010:31:455")
@@ -84,7 +84,7 @@ def test_both_sides_have_the_same_keys() -> None:
 
 
 @given(st.lists(latin, max_size=3), st.none() | st.integers(1900, 2030), st.none() | latin, st.none() | latin)
-def test_a_key_needs_volume_and_page(names: list[str], year: int | None, volume: str | None, page: str | None) -> None:
+def test_a_locator_key_needs_volume_and_page(names: list[str], year: int | None, volume: str | None, page: str | None) -> None:
     work = Work(id="w", authors=tuple(names), year=year, volume=volume, fpage=page)
     keys = work_places(work)
     assert keys == reference_places(reference(last_names=tuple(names), year=year, volume=volume, first_page=page))
@@ -94,20 +94,20 @@ def test_a_key_needs_volume_and_page(names: list[str], year: int | None, volume:
         assert len(set(keys)) == len(keys) == len(name_words(names[0]) if names else ()) + (year is not None)
 
 
-def test_only_the_first_author_counts_and_a_group_where_there_is_none() -> None:
+def test_a_locator_has_the_first_author_or_the_group_if_there_is_none() -> None:
     place = {"volume": "1", "first_page": "2"}
     assert reference_places(reference(last_names=("Meyer", "Li"), collab="Consortium", **place)) == ("a:meyer:1:2",)
     assert reference_places(reference(collab="The Consortium", **place)) == ("a:the:1:2", "a:consortium:1:2")
     assert reference_places(reference(last_names=("", "Li"), year=2000, **place)) == ("y:2000:1:2",)
 
 
-def test_what_was_recognised_counts_where_nothing_was_tagged() -> None:
+def test_an_untagged_reference_has_the_locators_of_its_recognised_fields() -> None:
     inferred = Inferred(last_names=("Trott",), year=2010, volume="31", first_page="455")
     assert reference_places(reference(raw_text="…", inferred=inferred)) == ("a:trott:31:455", "y:2010:31:455")
     assert reference_places(reference(raw_text="Trott 2010 31 455")) == ()
 
 
-def test_texts_beyond_measure_are_cut_before_they_are_remembered() -> None:
+def test_long_fields_are_cut_before_they_are_cached() -> None:
     long = "x" * 1_000_000
     before = number.cache_info().currsize
     assert work_places(Work(id="w", authors=("Li " + long,), year=2001, volume="12" + long, fpage="7" + long))

@@ -1,4 +1,4 @@
-"""Forbidden works: a reference is judged as if the catalog had none of them, whatever proposes them and in either profile."""
+"""Forbidden works are never candidates, in both profiles and for each method."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tests.reflink.linking.test_linker import (
     work,
 )
 
-#: The first work again, by another id, and one that shares an identifier with the second.
+#: The first work under another id, and a work that shares an identifier with the second.
 AGAIN = work(11, WORKS[0].title or "")
 SAME = work(12, "Mapping of loci for phosphorus deficiency", ids={"doi": "10.1/12", "pmid": "5"})
 SECOND = WORKS[1].model_copy(update={"ids": Ids(doi="10.1/2", pmid="5")})
 ALL = [WORKS[0], SECOND, *WORKS[2:], AGAIN, SAME]
-#: A reference of each kind, as each method finds it: by identifier, by place, by meaning, by letters.
+#: A reference for each method: identifier, locator, semantic, lexical.
 KINDS: list[dict[str, Any]] = [{"ids": {"doi": "10.1/1"}}, {}, UNPLACED, WRITTEN]
 EAGER = Policy(sure=0.2, accept=0.2, refuse=0.0)
 
@@ -49,8 +49,8 @@ def linked(reference: Reference, policy: Policy, works: list[Any], forbidden: tu
     st.sampled_from(KINDS),
     st.lists(st.sampled_from(ALL), min_size=1, max_size=3, unique_by=lambda each: each.id),
 )
-@example(PAPER, SECOND, WRITTEN, [SECOND])  # the best two are one work, and the search is asked for one
-def test_a_reference_is_judged_as_if_the_catalog_had_no_forbidden_work(
+@example(PAPER, SECOND, WRITTEN, [SECOND])  # the best two are one work, and the search has a limit of one
+def test_a_reference_is_linked_as_in_a_catalog_without_the_forbidden_works(
     policy: Policy, target: Any, changed: dict[str, Any], never: list[Any]
 ) -> None:
     reference, whole = cite(target, **changed), catalog(ALL)
@@ -68,18 +68,18 @@ def test_a_reference_is_judged_as_if_the_catalog_had_no_forbidden_work(
 
 
 @pytest.mark.parametrize("name", ["doi:10.1/2", "doi:10.1/12", "pmid:5"])
-def test_a_work_is_forbidden_under_every_name_that_it_has(name: str) -> None:
+def test_a_forbidden_work_is_forbidden_under_each_of_its_ids(name: str) -> None:
     reference = cite(SECOND, **UNPLACED)
     assert linked(reference, EAGER, ALL).cited == catalog(ALL).canonical("pmid:5")
     assert linked(reference, EAGER, ALL, (name,)).cited not in ("doi:10.1/2", "doi:10.1/12")
 
 
-def test_what_is_unknown_may_be_forbidden() -> None:
+def test_an_unknown_work_may_be_forbidden() -> None:
     reference = cite(WORKS[2])
     assert linked(reference, PRODUCTION, ALL, ("doi:10.1/gone", "")) == linked(reference, PRODUCTION, ALL)
 
 
-def test_of_one_batch_each_reference_has_its_own() -> None:
+def test_each_reference_of_a_batch_has_its_own_forbidden_works() -> None:
     references = [cite(WORKS[0], id=f"c#{number}", **UNPLACED) for number in range(3)]
     linker = Linker(catalog(ALL), Letters(), EAGER, judge=JUDGE)
     found = linker.link(references, {"c#0": [WORKS[0].id], "c#2": [AGAIN.id, WORKS[0].id]})
@@ -91,7 +91,7 @@ def test_of_one_batch_each_reference_has_its_own() -> None:
     assert [each.cited for each in found][:2] == [AGAIN.id, WORKS[0].id]
 
 
-def test_as_many_are_proposed_as_without_anything_forbidden() -> None:
+def test_forbidden_works_do_not_reduce_the_number_of_candidates() -> None:
     few, here = Policy(candidates=2), catalog(ALL)
     references = [cite(each, **UNPLACED) for each in (WORKS[0], WORKS[2])]
     never: list[tuple[str, ...]] = [(WORKS[0].id, AGAIN.id), ()]
@@ -99,7 +99,7 @@ def test_as_many_are_proposed_as_without_anything_forbidden() -> None:
     near = semantic_hits(references, here, Letters(), few, Stopwatch(), None, never)
     assert [len(each) for each in near] == [2, 2]
     assert not {cited for cited, _ in near[0]} & set(never[0])
-    assert near[1] == plain[1], "it is not asked for more than it would be"
+    assert near[1] == plain[1], "the limit is unchanged"
     texts, seeds = ["drought stress in grain legumes", "wheat"], [(), ()]
     (without, other) = lexical_hits(texts, here, 1, seeds, None, [(WORKS[2].id,), ()])
     assert [len(without), len(other)] == [1, 1]
@@ -107,8 +107,8 @@ def test_as_many_are_proposed_as_without_anything_forbidden() -> None:
     assert [other] == lexical_hits(texts, here, 1, seeds)[1:]
 
 
-def test_what_is_forbidden_goes_with_the_reference_to_the_second_step() -> None:
-    """The lexical step runs in another process: it knows what its event says."""
+def test_forbidden_works_are_passed_on_to_the_lexical_step() -> None:
+    """The lexical step runs in another process and reads them from its event."""
     patient, never = Policy(sure=1.1, refuse=0.0), (WORKS[0].id, AGAIN.id)
     (opened,) = semantic_step([cite(WORKS[0])], catalog(ALL), Letters(), patient, forbidden=[never])
     assert isinstance(opened, Open)

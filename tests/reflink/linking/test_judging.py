@@ -1,4 +1,4 @@
-"""A case answers as if every candidate had been judged alone, whoever proposed it and when."""
+"""A case decides as if each candidate had been compared separately, in any order of proposals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REFERENCE = Reference(
 )  # fmt: skip
 ELSEWHERE = REFERENCE.model_copy(update={"id": "doi:10.1/9#1", "citing": "doi:10.1/9", "title": TITLES[2], "ids": Ids()})
 
-Told = tuple[str, int | None, bool, int | None]
+Described = tuple[str, int | None, bool, int | None]
 works = st.lists(
     st.tuples(st.sampled_from(TITLES), st.none() | st.integers(2006, 2008), st.booleans(), st.none() | st.integers(0, 2)),
     min_size=1,
@@ -36,7 +36,7 @@ proposals = st.lists(st.tuples(st.integers(0, 7), st.floats(0, 1), st.sampled_fr
 
 
 class Counting:
-    """A judge that counts the pairs it is asked about, pass by pass."""
+    """A judge that counts the pairs of each pass."""
 
     def __init__(self) -> None:
         self.passes: list[int] = []
@@ -49,7 +49,7 @@ class Counting:
         return JUDGE.contributions(row)
 
 
-def catalog_of(told: list[Told]) -> Catalog:
+def catalog_of(described: list[Described]) -> Catalog:
     catalog = Catalog.empty(lexical_mode=None)
     catalog.add(
         [
@@ -57,7 +57,7 @@ def catalog_of(told: list[Told]) -> Catalog:
                 id=f"doi:10.1/{number}", ids=Ids(doi=f"10.1/{number}", pmid=None if pmid is None else str(pmid)), title=title,
                 authors=("Flexas",) if same else ("Nobody",), year=year, status="retracted" if same else None,
             )
-            for number, (title, year, same, pmid) in enumerate(told)
+            for number, (title, year, same, pmid) in enumerate(described)
         ]
     )  # fmt: skip
     return catalog
@@ -66,7 +66,7 @@ def catalog_of(told: list[Told]) -> Catalog:
 def plain(
     reference: Reference, catalog: Catalog, bearers: list[str], proposed: list[tuple[str, float, Method]]
 ) -> list[tuple[str, Method, float, float]]:
-    """(canonical id, method, score, probability) of each candidate, best first."""
+    """Return (canonical id, method, score, probability) of each candidate, best first."""
     own = catalog.canonical(reference.citing)
     bearing = {catalog.canonical(each) for each in bearers}
     first: dict[str, tuple[Method, float]] = {}
@@ -92,15 +92,15 @@ def ids_of(chosen: list[int]) -> list[str]:
 
 @settings(max_examples=examples(300))
 @given(works, numbers, numbers, proposals, st.floats(0, 1), st.booleans())
-def test_a_case_ranks_and_links_as_if_each_candidate_were_judged_alone(
-    told: list[Told],
+def test_a_case_ranks_its_candidates_by_their_separate_verdicts(
+    described: list[Described],
     bearers: list[int],
     places: list[int],
     proposed: list[tuple[int, float, Method]],
     least: float,
     often: bool,
 ) -> None:
-    catalog, judge = catalog_of(told), Counting()
+    catalog, judge = catalog_of(described), Counting()
     bearing, placed = ids_of(bearers), ids_of(places)
     candidates: list[tuple[str, float, Method]] = [(f"doi:10.1/{number}", score, method) for number, score, method in proposed]
     case = Case(REFERENCE, bearing, placed, catalog)
@@ -113,8 +113,8 @@ def test_a_case_ranks_and_links_as_if_each_candidate_were_judged_alone(
     certain += [(each, 1.0, "place") for each in placed]
     expected = plain(REFERENCE, catalog, bearing, certain + candidates)
     assert [shown(each) for each in case.ranked()] == expected
-    asked = {cited for cited, _, _ in certain + candidates if cited in catalog}
-    assert sum(judge.passes) <= len(asked), "a work is compared once"
+    compared = {cited for cited, _, _ in certain + candidates if cited in catalog}
+    assert sum(judge.passes) <= len(compared), "a work is compared once"
     link = case.link(least, judge)
     if not expected or case.best < least:
         assert link is None
@@ -127,10 +127,10 @@ def test_a_case_ranks_and_links_as_if_each_candidate_were_judged_alone(
 
 
 @given(st.lists(st.tuples(works, numbers, proposals), min_size=1, max_size=4))
-def test_cases_judged_together_are_judged_as_alone_and_in_one_pass(
-    several: list[tuple[list[Told], list[int], list[tuple[int, float, Method]]]],
+def test_a_batch_of_cases_needs_one_pass_and_has_the_verdicts_of_single_cases(
+    several: list[tuple[list[Described], list[int], list[tuple[int, float, Method]]]],
 ) -> None:
-    catalog = catalog_of([one for told, _, _ in several for one in told][:8])
+    catalog = catalog_of([one for described, _, _ in several for one in described][:8])
 
     def cases() -> list[Case]:
         made = []
@@ -151,14 +151,14 @@ def test_cases_judged_together_are_judged_as_alone_and_in_one_pass(
 
 
 def judged(catalog: Catalog, reference: Reference = REFERENCE, bearers: tuple[str, ...] = (), **more: Any) -> Case:
-    """A case of all works, judged."""
+    """Return a case with verdicts on all works."""
     case = Case(reference, bearers, more.get("places", ()), catalog)
     case.propose(((work.id, 0.5) for work in catalog), "semantic")
     judge_all([case], JUDGE, more.get("absent", 0.5))
     return case
 
 
-def test_a_link_carries_the_numbers_reasons_and_status_of_its_work() -> None:
+def test_a_link_has_the_evidence_reasons_and_status_of_its_work() -> None:
     catalog = catalog_of([(TITLES[2], 1950, False, None), (TITLES[0], 2007, True, None)])
     link = judged(catalog).link(0.5, JUDGE)
     assert link is not None
@@ -170,7 +170,7 @@ def test_a_link_carries_the_numbers_reasons_and_status_of_its_work() -> None:
     assert type(link).from_json(link.to_json()) == link
 
 
-def test_no_link_carries_those_of_the_best_candidate() -> None:
+def test_an_outcome_without_a_link_has_the_evidence_of_the_best_candidate() -> None:
     catalog = catalog_of([(TITLES[2], 1950, False, None), (TITLES[1], 1990, False, None)])
     case = judged(catalog, REFERENCE.model_copy(update={"ids": Ids()}))
     assert case.link(0.5, JUDGE) is None
@@ -184,7 +184,7 @@ def test_no_link_carries_those_of_the_best_candidate() -> None:
 
 
 @pytest.mark.parametrize("why", ["empty", "no-candidate"])
-def test_where_nothing_was_proposed_there_is_nothing_to_say(why: Any) -> None:
+def test_an_outcome_without_candidates_has_no_evidence(why: Any) -> None:
     case = Case(ELSEWHERE, (), (), catalog_of([]))
     judge = Counting()
     judge_all([case], judge, 0.5)
@@ -194,7 +194,7 @@ def test_where_nothing_was_proposed_there_is_nothing_to_say(why: Any) -> None:
     assert (case.best, judge.passes) == (0.0, [])
 
 
-def test_an_identifier_that_names_another_work_is_told_where_it_is_not_followed() -> None:
+def test_an_identifier_of_a_work_not_linked_is_a_reason() -> None:
     right, wrong = (TITLES[0], 2007, True, None), (TITLES[2], 1950, False, None)
     catalog = catalog_of([wrong, right, wrong, wrong])
     reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9"})
@@ -212,13 +212,13 @@ def test_an_identifier_that_names_another_work_is_told_where_it_is_not_followed(
     assert nobody.runner_up.cited == "doi:10.1/0"
 
 
-def test_the_papers_own_record_is_no_candidate_unless_it_bears_the_identifier() -> None:
+def test_the_citing_paper_is_a_candidate_only_by_its_identifier() -> None:
     catalog = catalog_of([(TITLES[0], 2007, True, None)])
     assert judged(catalog).ranked() == []
     assert [each.cited for each in judged(catalog, bearers=("doi:10.1/0",)).ranked()] == ["doi:10.1/0"]
 
 
-def test_equal_works_go_to_the_smallest_id_and_works_that_are_one_are_one_candidate() -> None:
+def test_equal_works_rank_by_id_and_records_of_one_work_are_one_candidate() -> None:
     same = (TITLES[0], 2007, True, None)
     reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9", "ids": Ids()})
     assert [each.cited for each in judged(catalog_of([same, same, same]), reference).ranked()] == ids_of([0, 1, 2])
@@ -229,7 +229,7 @@ def test_equal_works_go_to_the_smallest_id_and_works_that_are_one_are_one_candid
     assert Evidence(*ranked[0].row.tolist()).equal == 1, "the better record of the one work counts"
 
 
-def test_a_candidate_keeps_the_method_that_proposed_it_first() -> None:
+def test_a_candidate_keeps_the_method_of_its_first_proposal() -> None:
     catalog = catalog_of([(TITLES[0], 2007, True, None)])
     reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9", "ids": Ids()})
     one = ("doi:10.1/0",)
@@ -238,7 +238,7 @@ def test_a_candidate_keeps_the_method_that_proposed_it_first() -> None:
         assert (candidate.method, candidate.score) == (method, score)
 
 
-def test_the_more_references_lack_their_work_the_less_probable_is_each_candidate() -> None:
+def test_a_higher_share_of_absent_works_lowers_each_probability() -> None:
     catalog = catalog_of([(TITLES[1], 2007, True, None), (TITLES[2], None, False, None)])
     reference = REFERENCE.model_copy(update={"citing": "doi:10.1/9", "ids": Ids()})
     by_share = [judged(catalog, reference, absent=absent).best for absent in (0.1, 0.5, 0.9)]

@@ -1,4 +1,4 @@
-"""The digits by which a link says what decided it."""
+"""The fingerprint of the policy, which each link carries."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ OTHER: dict[str, Any] = {
 IDLE = {"paper": {"sure", "refuse", "accept", "lexical_floor", "absent"}, "production": {"threshold"}}
 
 
-def test_the_digits_are_the_same_everywhere_and_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They stand in topics for years: a change here is one of the contract."""
+def test_the_fingerprint_is_the_same_on_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Topics keep fingerprints for years, so a change here changes the contract."""
     monkeypatch.setitem(shipped.SHA256, "verdict/model.json", "0" * 64)
     assert Policy().fingerprint() == "55bdb71f"
     assert Policy(profile="paper").fingerprint() == "edd60af2"
 
 
 @pytest.mark.parametrize("profile", ["paper", "production"])
-def test_each_of_what_decides_changes_them_and_nothing_else_does(profile: Any) -> None:
+def test_the_fingerprint_changes_with_each_setting_that_decides(profile: Any) -> None:
     policy = Policy(profile=profile)
     assert set(OTHER) == {field.name for field in fields(Policy)} - {"profile"}, "a field that this test does not know"
     for name, value in OTHER.items():
@@ -33,11 +33,11 @@ def test_each_of_what_decides_changes_them_and_nothing_else_does(profile: Any) -
         assert same == (name in IDLE[profile]), name
 
 
-def test_profiles_differ() -> None:
+def test_profiles_have_different_fingerprints() -> None:
     assert Policy().fingerprint() != Policy(profile="paper").fingerprint()
 
 
-def test_another_verdict_changes_them_where_it_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_verdict_changes_the_fingerprint_in_production_only(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [Policy(profile=profile).fingerprint() for profile in ("production", "paper")]
     monkeypatch.setitem(shipped.SHA256, "verdict/model.json", "0" * 64)
     after = [Policy(profile=profile).fingerprint() for profile in ("production", "paper")]
@@ -45,5 +45,5 @@ def test_another_verdict_changes_them_where_it_decides(monkeypatch: pytest.Monke
     assert before[1] == after[1]
 
 
-def test_a_number_is_the_same_however_it_was_written() -> None:
+def test_equal_numbers_have_equal_fingerprints() -> None:
     assert Policy(accept=1).fingerprint() == Policy(accept=1.0).fingerprint()

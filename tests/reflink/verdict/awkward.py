@@ -1,4 +1,4 @@
-"""Awkward records for laws of the verdict, two of which have much in common."""
+"""Pairs of awkward records with many common parts, for properties of the verdict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
 
-#: Few letters, so that the sides have much in common; accents, Greek, what is deleted, what is no letter, what is scrambled.
+#: Few letters, so that both sides agree often: accents, Greek, deleted characters, punctuation, wrongly decoded letters.
 text = st.text(alphabet="abe iI12xX'`’-.ßöØαÃ¶漢\t", max_size=30)
 phrase = st.sampled_from(
     ["Reply", "Erratum:", "Part II", "part B", "Trial A", "I:", "type ii", "2nd", "Smith", "Müller", "mueller", "2009", "2011",
@@ -23,7 +23,7 @@ ids = st.builds(Ids, doi=st.none() | st.sampled_from(["10.1/a", "10.1/b"]), pmid
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Reference, Work]:
-    """A reference and a work, some fields of which are the same."""
+    """Return a reference and a work with some equal fields."""
     title, venue, authors = draw(field), draw(field), draw(names)
 
     def mostly(value: object, other: st.SearchStrategy[object]) -> object:
@@ -33,8 +33,8 @@ def pairs(draw: st.DrawFn) -> tuple[Reference, Work]:
         {"id": "doi:10.1/x", "ids": draw(ids), "title": title, "authors": authors, "venue": venue, "year": draw(year),
          "volume": draw(short), "fpage": draw(short)}
     )  # fmt: skip
-    said = [draw(field), title, venue, *authors, work.year, work.volume, work.fpage, draw(field)]
-    raw = " ".join(str(part) for part in said if part and draw(st.booleans()))
+    parts = [draw(field), title, venue, *authors, work.year, work.volume, work.fpage, draw(field)]
+    raw = " ".join(str(part) for part in parts if part and draw(st.booleans()))
     reference = Reference.from_dict(
         {"id": "c#1", "citing": "c", "position": 1, "raw_text": raw, "title": mostly(title, field),
          "chapter_title": draw(field), "last_names": mostly(authors, names), "collab": draw(st.none() | name),

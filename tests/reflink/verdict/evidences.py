@@ -1,4 +1,4 @@
-"""Any evidence, and models that keep the signs of their features but know nothing else."""
+"""Random evidence, and random models with the signs of their features."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIGNS = np.array([feature.sign for feature in FEATURES])
 
 
 def model_of(seed: int) -> Model:
-    """Points drawn at random, none against its feature's sign; an identifier speaks for, another one against."""
+    """Return a model of random points with the signs of the features; identifiers count for or against a link."""
     random = np.random.default_rng(seed)
     points, middle = zeros()
     drawn = random.normal(size=(len(CARDS), len(FEATURES)))
@@ -45,7 +45,7 @@ def model_of(seed: int) -> Model:
     return Model.from_dict(Model(points, middle, 5.3, -3.0).to_dict())
 
 
-#: Points that anybody would give, for tests of what is done with a verdict.
+#: Plausible points, for tests that use a verdict.
 _SENSIBLE = {
     "title_5": 1.0, "title_97": 2.0, "title_equal": 2.0, "cover_97": 2.0, "text_97": 6.0, "authors_9": 2.0,
     "authors_none": -3.0, "first_author_9": 1.0, "first_author_differs": -2.0, "year": 1.5, "year_off_2": -3.0,
@@ -54,7 +54,7 @@ _SENSIBLE = {
 
 
 def sensible() -> Model:
-    """A model that knows what anybody knows, on each card the same; the same after the shipped one is trained again."""
+    """Return a model of plausible points, equal on each card, which does not change when the shipped one is trained again."""
     points, middle = zeros()
     points[:, :-1] = [_SENSIBLE.get(feature.name, 0.0) for feature in FEATURES]
     points[:, -1] = -8.0

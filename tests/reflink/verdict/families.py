@@ -1,9 +1,9 @@
-"""Families of works that are easily taken for one another, and who was cited: cases found in the real data, by name only.
+"""Families of works that are easily confused, with the cited work: cases from the real data, by id only.
 
-``families.json`` lists for each family references by ``rid``, the ``work`` cited (None: not among the records at hand), and
-the works ``beside`` it that were not cited. Each entry is two cases: with the cited work in the catalog it must be linked,
-and without it no other may be. ``only`` says that one of the two is asked: where a text was published in several places, a
-link to another of them is no error.
+``families.json`` lists for each family references by ``rid``, the cited ``work`` (None: not among the records), and similar
+works ``beside`` it that were not cited. Each entry gives two cases: with the cited work in the catalog it must be linked, and
+without it no other work may be linked. ``only`` selects one of the two: if a text was published in several places, a link to
+another of them is not an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LISTED = Path(__file__).with_name("families.json")
 
 @dataclass(frozen=True)
 class Case:
-    """A reference, the works in its catalog, and the one of them that it cites, if any."""
+    """A reference, the works in its catalog, and the cited one of them, if any."""
 
     family: str
     rid: str
@@ -37,7 +37,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """All cases, family by family."""
+    """Yield all cases, family by family."""
     for family, entries in json.loads(_LISTED.read_text("utf-8")).items():
         for entry in entries:
             work, beside, only = entry["work"], tuple(entry["beside"]), entry.get("only")
@@ -49,14 +49,14 @@ def cases() -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class Records:
-    """The references and works that the cases name, identifiers withheld from the references."""
+    """The references of the cases, without identifiers, and their works."""
 
     references: Mapping[str, Reference]
     works: Mapping[str, Work]
 
     @classmethod
     def read(cls, folder: Path) -> Records:
-        """Those of the real data in ``folder``."""
+        """Read them from the real data in ``folder``."""
         named = list(cases())
         rids, ids = {case.rid for case in named}, {id_ for case in named for id_ in case.catalog}
         references = (data for _, data in lines(folder / "references_dev.jsonl.gz") if data["rid"] in rids)
@@ -68,7 +68,7 @@ class Records:
 
 
 def link(reference: Reference, works: Iterable[Work], judges: HeldOut, policy: Policy | None = None) -> Link:
-    """As production links it in a catalog of these works, by a judge that was not trained on its citing paper."""
+    """Link the reference in a catalog of these works, by a judge that was not trained on its citing paper."""
     policy = policy or Policy()
     catalog = Catalog.empty(lexical_mode=policy.lexical_mode)
     catalog.add(list(works))

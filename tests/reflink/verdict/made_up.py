@@ -1,4 +1,4 @@
-"""Families that the real data has too few cases of, with invented records: nobody wrote these papers."""
+"""Families with too few cases in the real data, with invented records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reflink.entities import Reference, Work
 
 @dataclass(frozen=True)
 class Invented:
-    """A reference, the works of its catalog, and the one of them that it cites, if any.
+    """A reference, the works of its catalog, and the cited one of them, if any.
 
     ``other``: the work that must be named as the runner-up.
     """
@@ -37,12 +37,12 @@ def _work(
 
 
 def _citing(work: Work, venue: str | None, text: str = "", title: str | None = None, authors: str | None = None) -> Reference:
-    """A reference to the work that writes its venue, and maybe its title and authors, in its own way."""
+    """Return a reference to the work with another spelling of the venue, and optionally of title and authors."""
     names = tuple(authors.split(", ")) if authors else work.authors
-    said = (*names, title or work.title, venue, str(work.year), work.volume, work.fpage)
+    values = (*names, title or work.title, venue, str(work.year), work.volume, work.fpage)
     return Reference(
         id="doi:10.5555/0#1", citing="doi:10.5555/0", position=1, title=title or work.title, last_names=names, venue=venue,
-        year=work.year, volume=work.volume, first_page=work.fpage, raw_text=text or " ".join(filter(None, said)),
+        year=work.year, volume=work.volume, first_page=work.fpage, raw_text=text or " ".join(filter(None, values)),
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ POLLEN_2 = _work("Морфология пыльцы степных злаков.
 STORKS = _work("Миграция на щъркелите над Добруджа", "Петков, Иванова", "Птици и хора", 2003, "7", "120")
 CRANES = _work("Миграция на жеравите над Добруджа", "Петков, Иванова", "Птици и хора", 2005, "9", "33")
 
-#: Family, the work cited, how it is cited, and the works beside it.
+#: Family, cited work, reference, and similar works.
 _CITED = (
     (ABSTRACT, SNOW_PAPER, _citing(SNOW_PAPER, "J. Mt. Meas."), SNOW_TALK),
     (ABSTRACT, SNOW_TALK, _citing(SNOW_TALK, "Cryosphere Days"), SNOW_PAPER),
@@ -115,7 +115,7 @@ _CITED = (
     (SCRIPTS, POLLEN_2, _citing(POLLEN_2, "Бот. записки"), POLLEN_1),
     (SCRIPTS, STORKS, _citing(STORKS, "Птици и хора"), CRANES),
 )
-#: The version cited, as it is cited, and the other, which must be named.
+#: The cited version, the reference, and the other version, which must be the runner-up.
 _VERSIONS = (
     (SEALS_PREPRINT, "bioRxiv", SEALS_PAPER),
     (SEALS_PAPER, "Remote Ecol.", SEALS_PREPRINT),

@@ -1,4 +1,4 @@
-"""The evidence of a pair in its plainest form: every set built, every comparison made, nothing left out or remembered.
+"""The plain definition of the evidence of a pair, without shortcuts or caches.
 
 Written from the meaning of the evidence, not from its code: of reflink.verdict only lists of words and limits are used.
 """
@@ -25,7 +25,7 @@ _PART = re.compile(
 
 
 def fold(text: str) -> str:
-    """Letter by letter."""
+    """Compare letter by letter."""
     for scrambled in sorted(set(re.findall("[ÂÃÄÅÎÏÐâã][^ -~\\s]{1,3}", text)), key=len, reverse=True):
         text = text.replace(scrambled, unscrambled(scrambled))
     kept = []
@@ -72,7 +72,7 @@ def slips(x: str, y: str) -> int:
 
 
 def agreement(a: set[str], b: set[str]) -> float:
-    """Of two names."""
+    """Compare two names."""
     if a & b:
         return 1.0
     for x, y in [("".join(sorted(a)), "".join(sorted(b))), *((x, y) for x in a for y in b)]:
@@ -218,8 +218,8 @@ def place(volume: str, page: str, work: Work, raw: str) -> dict[str, float]:
         digits, work_digits = (re.sub("^[a-z]+", "", each) for each in (page, work_page))
         same = page == work_page
         without_letter = bool(digits) and digits == work_digits and (page == digits or work_page == digits)
-        said = work_page if same else digits
-        weak = len(said) == 1 or re.fullmatch(r"cd\d{3,6}", said)
+        shown = work_page if same else digits
+        weak = len(shown) == 1 or re.fullmatch(r"cd\d{3,6}", shown)
         found["page"] = 0.0 if not (same or without_letter) else 0.5 if weak else 1.0
     elif work_page and words:
         found["page"] = 1.0 if together or (len(work_page) > 1 and work_page in anywhere) else 0.25

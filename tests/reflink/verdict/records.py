@@ -1,4 +1,4 @@
-"""Awkward records for hypothesis: every field that may be missing, odd, long or scrambled."""
+"""Awkward records for hypothesis: missing, odd, long or wrongly decoded fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
 
-#: Few letters, so that the sides have much in common; accents, Greek, what is deleted, what is no letter, what is scrambled,
+#: Few letters, so that both sides agree often: accents, Greek, deleted characters, punctuation, wrongly decoded letters,
 #: several letters in one, digits of other scripts, beyond the basic plane, separators, lone surrogates.
 ALPHABET = "abe iIvX12xX'`’-.:;([)ßöØαÃ¶Â½²٣۴①ﷺ㎂漢字가ΰ\t\0\1\x1f\u00a0\u200b𝐀𝟙\U00020000\ud800"
 text = st.text(alphabet=ALPHABET, max_size=30)
@@ -40,7 +40,7 @@ ids = st.builds(Ids, doi=st.none() | st.sampled_from(["10.1/a", "10.1/b"]), pmid
 
 @st.composite
 def pools(draw: st.DrawFn) -> tuple[list[Reference], list[Work]]:
-    """Some references and works; what they say is drawn from few values, so that much of it agrees."""
+    """Return references and works with fields from few values, so that many agree."""
     of: dict[str, list[Any]] = {
         "title": draw(st.lists(field, min_size=1, max_size=3)),
         "venue": draw(st.lists(st.none() | phrase | text, min_size=1, max_size=2)),
@@ -61,8 +61,8 @@ def pools(draw: st.DrawFn) -> tuple[list[Reference], list[Work]]:
     ]  # fmt: skip
     references = []
     for n in range(draw(st.integers(1, 3))):
-        said = [part for part in (one("title"), *one("names"), one("venue"), draw(phrase), one("short"), one("short")) if part]
-        raw = " ".join(said) * draw(st.sampled_from([1, 1, 1, 20])) if draw(st.booleans()) else ""
+        parts = [part for part in (one("title"), *one("names"), one("venue"), draw(phrase), one("short"), one("short")) if part]
+        raw = " ".join(parts) * draw(st.sampled_from([1, 1, 1, 20])) if draw(st.booleans()) else ""
         tagged: dict[str, Any] = {}
         if draw(st.booleans()):
             tagged = {

@@ -1,4 +1,4 @@
-"""The evidence of many pairs at once is that of the plain definition, and that of each pair alone."""
+"""The evidence of a batch equals the plain definition and the evidence of single pairs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def all_pairs(references: Sequence[Reference], works: Sequence[Work]) -> Pairs:
 
 
 def assert_same(found: Floats, expected: Floats, references: Sequence[Reference], works: Sequence[Work], pairs: Pairs) -> None:
-    """Equal numbers, NaN in the same places; else names the column and the records of the first that differ."""
+    """Assert equal numbers and equal NaN; name the column and the records of the first difference."""
     assert found.shape == expected.shape
     differ = np.argwhere(~np.isclose(found, expected, rtol=0, atol=1e-12, equal_nan=True))
     for row, column in differ[:1]:
@@ -54,7 +54,7 @@ def assert_same(found: Floats, expected: Floats, references: Sequence[Reference]
 
 @settings(max_examples=examples(400))
 @given(pools(), st.data())
-def test_awkward_records_have_the_evidence_of_one_pair_at_a_time(
+def test_a_batch_of_awkward_records_has_the_evidence_of_single_pairs(
     pool: tuple[list[Reference], list[Work]], data: st.DataObject
 ) -> None:
     references, works = pool
@@ -66,7 +66,7 @@ def test_awkward_records_have_the_evidence_of_one_pair_at_a_time(
 
 @settings(max_examples=examples(300))
 @given(st.lists(st.text(max_size=12) | st.text(alphabet="0123456789ivxXsScd- .½²٣", max_size=6), min_size=8, max_size=8))
-def test_any_text_may_stand_in_any_field(texts: list[str]) -> None:
+def test_any_text_is_accepted_in_any_field(texts: list[str]) -> None:
     a, b, c, d, e, f, g, h = texts
     works = [
         Work(id="w", title=a, venue=b, volume=c, fpage=d, authors=(e, f)),
@@ -82,7 +82,7 @@ def test_any_text_may_stand_in_any_field(texts: list[str]) -> None:
     assert_same(found, one_by_one(references, works, pairs), references, works, pairs)
 
 
-def test_slips_in_names_and_marks_near_the_beginning_are_seen_alike() -> None:
+def test_misspelt_names_and_early_marks_have_the_plain_evidence() -> None:
     titles = ["The authors sent response to that", "One two three four reply to five", "Growth in response to drought", "Reply"]
     titles += ["Data from: growth", "Executive summary of growth", "Growth: a comment", "Growth 2nd part B", "Part II: growth"]
     people = ["Smiht", "Smith", "Smyth", "Simth", "Johannson", "Jonahson", "Hohannsen", "Lee", "Lea", "Garcia Lopez", "Lopes"]
@@ -97,7 +97,7 @@ def test_slips_in_names_and_marks_near_the_beginning_are_seen_alike() -> None:
 
 @pytest.fixture(scope="module")
 def real() -> tuple[list[Reference], list[Work], Pairs]:
-    """References of the shared data, each with its work and those of the most similar titles among some thousands."""
+    """Return references of the shared data, each with its work and the works with the most similar titles."""
     works = [listing.work for listing in islice(read_works(shared_data() / "works.jsonl.gz"), 12_000)]
     place = {work.id: at for at, work in enumerate(works)}
     queries = [query for query in read_queries(shared_data() / "references_dev.jsonl.gz") if query.truth in place][:300]
@@ -110,7 +110,7 @@ def real() -> tuple[list[Reference], list[Work], Pairs]:
         for row, (query, near) in enumerate(zip(queries, index.search(texts, 9), strict=True))
         for cited in dict.fromkeys([query.truth, *(id_ for id_, _ in near)])
     ]
-    # One in three keeps its identifiers.
+    # Every third reference keeps its identifiers.
     references = [
         query.reference if row % 3 == 0 else without_identifiers(query.reference) for row, query in enumerate(queries)
     ]
@@ -118,7 +118,7 @@ def real() -> tuple[list[Reference], list[Work], Pairs]:
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["tagged", "raw text only"])
-def test_real_pairs_have_the_evidence_of_one_pair_at_a_time(
+def test_a_batch_of_real_pairs_has_the_evidence_of_single_pairs(
     real: tuple[list[Reference], list[Work], Pairs], hidden: bool
 ) -> None:
     references, works, pairs = real
@@ -132,7 +132,7 @@ def test_real_pairs_have_the_evidence_of_one_pair_at_a_time(
     found = compare_all(references, works, pairs)
     assert len(pairs) >= 2500
     assert_same(found, one_by_one(references, works, pairs), references, works, pairs)
-    # The order of pairs, and what else is in the batch, make no difference.
+    # The result does not depend on the order of pairs or on the rest of the batch.
     order = np.random.default_rng(1).permutation(len(pairs))[:200]
     assert np.array_equal(compare_all(references, works, pairs[order]), found[order], equal_nan=True)
     row = int(order[0])
@@ -140,11 +140,11 @@ def test_real_pairs_have_the_evidence_of_one_pair_at_a_time(
     assert np.array_equal(alone, found[row : row + 1], equal_nan=True)
 
 
-def test_nothing_to_compare_is_an_empty_table() -> None:
+def test_an_empty_batch_gives_an_empty_table() -> None:
     assert compare_all([], [], np.empty((0, 2), np.int64)).shape == (0, len(COLUMN))
 
 
-def test_log_odds_are_the_points_of_the_features_that_hold(real: tuple[list[Reference], list[Work], Pairs]) -> None:
+def test_log_odds_are_the_sum_of_the_points_of_the_features(real: tuple[list[Reference], list[Work], Pairs]) -> None:
     references, works, pairs = real
     found = compare_all(references, works, pairs)
     weights = np.random.default_rng(2).normal(size=(3, len(FEATURES) + 1))
@@ -158,7 +158,7 @@ def test_weights_of_other_features_are_refused() -> None:
         log_odds(np.zeros((1, len(COLUMN))), np.zeros((3, 5)))
 
 
-def test_a_name_a_year_and_a_title_beyond_measure_cost_little_and_break_nothing() -> None:
+def test_very_long_names_years_and_titles_are_cut() -> None:
     long = " ".join(f"n{number}" for number in range(60_000))
     sound = Reference(id="a", citing="c", position=1, title="Wheat yields", last_names=("Li",), year=2001)
     odd = Reference(
@@ -181,7 +181,7 @@ def test_a_name_a_year_and_a_title_beyond_measure_cost_little_and_break_nothing(
     assert found[3, COLUMN["authors"]] == 1.0  # the name's first 300 characters are all that is compared
 
 
-def test_an_author_without_letters_is_found_in_no_citation() -> None:
+def test_an_author_without_letters_matches_no_citation() -> None:
     reference = Reference(id="a", citing="c", position=1, raw_text="Wheat yields and what they tell, 2001")
     work = Work(id="w", title="Wheat yields", authors=("…", "-"))
     (row,) = compare_all([reference], [work], np.zeros((1, 2), np.int64))

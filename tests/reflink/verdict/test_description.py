@@ -1,4 +1,4 @@
-"""What stands for the fields of a record: keys of volumes and pages, titles, what a text gives, limits."""
+"""The compared form of the fields: volumes, pages, titles, texts, and their limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reference(**given: Any) -> Reference:
     ("text", "key"),
     [("Vol. 12(3)", "12"), ("XII", "12"), ("012", "12"), ("Suppl", "suppl"), ("0", "0"), ("", None), (None, None)],
 )
-def test_a_volume_is_known_by_its_number(text: str | None, key: str | None) -> None:
+def test_a_volume_is_its_number(text: str | None, key: str | None) -> None:
     assert (plain.volume_key(text) or None) == key
     found = evidence(reference(volume=text), Work(id="x", volume=key)).volume
     assert found == 1.0 if key else np.isnan(found)
@@ -39,20 +39,20 @@ def test_a_volume_is_known_by_its_number(text: str | None, key: str | None) -> N
         ("CD001234", "cd1234"), ("e100-e109", "e100"), ("n/a", "na"), (".", None), (None, None),
     ],
 )  # fmt: skip
-def test_a_page_is_known_by_its_first_number_and_letters(text: str | None, key: str | None) -> None:
+def test_a_page_is_its_first_number_and_letters(text: str | None, key: str | None) -> None:
     assert (plain.page_key(text) or None) == key
     found = evidence(reference(first_page=text), Work(id="x", fpage=key)).page
     assert found in (WEAK, 1.0) if key else np.isnan(found)
 
 
 @given(texts, texts, texts, texts)
-def test_volumes_and_pages_agree_as_by_the_plain_definition(volume: str, page: str, other: str, first: str) -> None:
+def test_volumes_and_pages_agree_as_in_the_plain_definition(volume: str, page: str, other: str, first: str) -> None:
     for a, b in ((other, first), (volume, page)):
         pair = reference(volume=volume, first_page=page), Work(id="x", volume=a, fpage=b)
         np.testing.assert_array_equal(evidence(*pair), plain.evidence(*pair))
 
 
-def test_pages_that_say_little() -> None:
+def test_weak_pages() -> None:
     weak = {page: evidence(reference(first_page=page), Work(id="x", fpage=page)).page == WEAK for page in PAGES}
     assert [page for page, is_weak in weak.items() if is_weak] == ["1", "9", "cd1234"]
 
@@ -70,12 +70,12 @@ PAGES = ("1", "9", "12", "e1", "cd1234", "cd12", "s12")
         ({}, ""),
     ],
 )
-def test_what_stands_for_the_title_of_a_reference(given_: dict[str, Any], title: str) -> None:
+def test_the_field_used_as_the_title_of_a_reference(given_: dict[str, Any], title: str) -> None:
     equal = [letter for letter in "abc" if evidence(reference(**given_), Work(id="x", title=letter)).equal == 1.0]
     assert equal == list(title)
 
 
-def test_the_name_of_a_book_stands_for_a_works_title_and_that_of_a_journal_does_not() -> None:
+def test_a_book_title_replaces_the_title_of_a_work_and_a_journal_title_does_not() -> None:
     def letters(**given: Any) -> float:
         return evidence(reference(), Work(id="a", **given)).length
 
@@ -84,7 +84,7 @@ def test_the_name_of_a_book_stands_for_a_works_title_and_that_of_a_journal_does_
     assert letters(title="Wheat", venue="Crop Science") == len("wheat")
 
 
-def test_identifiers_in_a_text_are_left_out_where_that_is_known() -> None:
+def test_known_identifiers_are_removed_from_the_text() -> None:
     work = Work(id="x", volume="10", fpage="1")
     assert evidence(reference(raw_text="Wheat. 10.1/x", raw_noid="Wheat."), work).volume < 1.0
     assert evidence(reference(raw_text="Wheat. 10.1/x"), work).volume == 1.0
@@ -97,7 +97,7 @@ def test_identifiers_in_a_text_are_left_out_where_that_is_known() -> None:
         ({"collab": "The Group", "last_names": ["Li"]}, 0.0), ({}, 0.0),
     ],
 )  # fmt: skip
-def test_a_group_is_one_only_where_no_person_is_named(given_: dict[str, Any], group: float) -> None:
+def test_a_reference_is_by_a_group_only_without_persons(given_: dict[str, Any], group: float) -> None:
     assert evidence(reference(**given_), Work(id="x")).group == group
 
 
@@ -108,11 +108,11 @@ def test_a_group_is_one_only_where_no_person_is_named(given_: dict[str, Any], gr
         ({"venue": "A", "volume": "1"}, TAGGED), ({"volume": "1"}, TAGGED), ({"first_page": "1"}, TAGGED),
     ],
 )  # fmt: skip
-def test_fields_besides_the_title_make_a_reference_tagged(given_: dict[str, Any], card: int) -> None:
+def test_a_field_other_than_the_title_makes_a_reference_tagged(given_: dict[str, Any], card: int) -> None:
     assert evidence(reference(**given_), Work(id="x")).card == card
 
 
-def test_broken_records_are_cut() -> None:
+def test_long_fields_of_broken_records_are_cut() -> None:
     long = reference(title="a" * 1000, raw_text="b " * 4000 + "wheat", last_names=["Li"] * 900)
     found = evidence(long, Work(id="x", title="a" * TITLE_LIMIT, authors=("Li",) * 900))
     assert (found.equal, found.length, found.agreeing) == (1.0, TITLE_LIMIT, AUTHOR_LIMIT)

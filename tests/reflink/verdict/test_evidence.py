@@ -1,4 +1,4 @@
-"""The evidence of a pair: that of the plain definition, within bounds, the same mirrored."""
+"""The evidence of a pair equals the plain definition, is bounded and symmetric."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.profiles import examples
 from tests.reflink.verdict import plain
 from tests.reflink.verdict.awkward import field, names, pairs, short, year
 
-#: Values of columns that have only a few; of the others, the least and the greatest.
+#: The values of columns with few values; the minimum and maximum of the others.
 VALUES = {
     "equal": {0, 1}, "beginning": {0, 1}, "group": {0, 1}, "title_year": {0, 1}, "marks": {0, 1}, "identifier": {0, 1},
     "bare": {0, 1}, "numbers": {0, 1, 2}, "card": {TITLED, TAGGED, WRITTEN}, "volume": {0, UNSEEN, CUT, 1},
@@ -35,8 +35,8 @@ WORK = Work(
 )  # fmt: skip
 
 
-def cite(**told: object) -> Reference:
-    return Reference.from_dict({"id": "c#1", "citing": "c", "position": 1, **told})
+def cite(**fields: object) -> Reference:
+    return Reference.from_dict({"id": "c#1", "citing": "c", "position": 1, **fields})
 
 
 def silent(found: Evidence) -> set[str]:
@@ -45,7 +45,7 @@ def silent(found: Evidence) -> set[str]:
 
 @settings(max_examples=examples(1000))
 @given(pairs(), st.booleans())
-def test_evidence_is_that_of_the_plain_reading(pair: tuple[Reference, Work], by_identifier: bool) -> None:
+def test_evidence_equals_the_plain_definition(pair: tuple[Reference, Work], by_identifier: bool) -> None:
     found = evidence(*pair, by_identifier=by_identifier)._asdict()
     expected = plain.evidence(*pair, by_identifier=by_identifier)._asdict()
     for name, value in found.items():
@@ -72,26 +72,26 @@ def test_evidence_is_within_its_bounds(pair: tuple[Reference, Work], by_identifi
         assert found.agreeing >= found.authors - 1e-12
 
 
-said = st.tuples(field, names, field, year, short, short)
+record = st.tuples(field, names, field, year, short, short)
 
 
 @settings(max_examples=examples(500))
-@given(said, said)
-def test_evidence_is_the_same_when_the_two_change_sides(one: tuple, other: tuple) -> None:  # type: ignore[type-arg]
-    """Where nothing but the fields is known: a work has no citation as written and no chapter."""
+@given(record, record)
+def test_evidence_is_symmetric(one: tuple, other: tuple) -> None:  # type: ignore[type-arg]
+    """Only for fields, since a work has no citation text and no chapter."""
 
     def pair(a: tuple, b: tuple) -> Evidence:  # type: ignore[type-arg]
         reference = cite(title=a[0], last_names=a[1], venue=a[2], year=a[3], volume=a[4], first_page=a[5])
         work = Work(id="x", title=b[0], authors=b[1], venue=b[2], year=b[3], volume=b[4], fpage=b[5])
         found = evidence(reference, work)._replace(length=0, group=0, bare=0, card=0)
-        # Of lists as long as each other, the reference's names are looked for among the work's.
+        # For lists of equal length, the names of the reference are searched among those of the work.
         return found._replace(authors=0, agreeing=0) if len(a[1]) == len(b[1]) else found
 
     np.testing.assert_allclose(pair(one, other), pair(other, one), rtol=0, atol=1e-12)
 
 
 @given(pairs())
-def test_a_record_against_itself_agrees_in_everything_it_says(pair: tuple[Reference, Work]) -> None:
+def test_a_record_agrees_with_itself_in_all_its_fields(pair: tuple[Reference, Work]) -> None:
     work = pair[1]
     reference = cite(
         title=work.title, last_names=work.authors, venue=work.venue, year=work.year, volume=work.volume, first_page=work.fpage,
@@ -105,19 +105,24 @@ def test_a_record_against_itself_agrees_in_everything_it_says(pair: tuple[Refere
     assert found.page in (1, WEAK) or "page" in silent(found)
 
 
-def test_a_pair_in_numbers() -> None:
-    told_by = {"title": f"{TITLE} in plants", "last_names": ["Galmes", "Flexas"], "venue": "New Phytol.", "year": 2008}
-    found = evidence(cite(**told_by, volume="175", first_page="81"), WORK)
-    told = found.present()
-    assert told.keys() == set(COLUMN) - {"contained", "title_year", "identifier"}
-    assert (told["cover"], told["equal"], told["beginning"], told["length"]) == (1, 0, 0, len(TITLE.replace(" ", "")))
-    assert (told["authors"], told["agreeing"], told["first_author"]) == (1, 2, 1)
-    assert (told["year"], told["volume"], told["page"], told["venue"]) == (1, 1, 1, 1)
-    assert (told["numbers"], told["marks"], told["group"], told["bare"], told["card"]) == (0, 0, 0, 0, TITLED)
+def test_the_evidence_of_a_pair() -> None:
+    fields = {"title": f"{TITLE} in plants", "last_names": ["Galmes", "Flexas"], "venue": "New Phytol.", "year": 2008}
+    found = evidence(cite(**fields, volume="175", first_page="81"), WORK)
+    present = found.present()
+    assert present.keys() == set(COLUMN) - {"contained", "title_year", "identifier"}
+    assert (present["cover"], present["equal"], present["beginning"], present["length"]) == (
+        1,
+        0,
+        0,
+        len(TITLE.replace(" ", "")),
+    )
+    assert (present["authors"], present["agreeing"], present["first_author"]) == (1, 2, 1)
+    assert (present["year"], present["volume"], present["page"], present["venue"]) == (1, 1, 1, 1)
+    assert (present["numbers"], present["marks"], present["group"], present["bare"], present["card"]) == (0, 0, 0, 0, TITLED)
 
 
 @pytest.mark.parametrize(
-    ("told", "card"),
+    ("fields", "card"),
     [
         ({"title": "Wheat"}, TITLED),
         ({"title": "Wheat", "venue": "Crop Sci", "volume": "1"}, TITLED),
@@ -127,27 +132,27 @@ def test_a_pair_in_numbers() -> None:
         ({}, WRITTEN),
     ],
 )
-def test_what_a_reference_gives_says_which_card_counts(told: dict[str, object], card: int) -> None:
-    assert evidence(cite(**told), WORK).card == card
+def test_the_fields_of_a_reference_determine_the_card(fields: dict[str, object], card: int) -> None:
+    assert evidence(cite(**fields), WORK).card == card
 
 
-def test_a_sibling_is_told_apart_by_its_number_year_or_mark() -> None:
-    def told(a: str, b: str, a_year: int = 2019, b_year: int = 2019) -> tuple[float, float, float]:
+def test_related_works_differ_in_number_year_or_mark() -> None:
+    def compared(a: str, b: str, a_year: int = 2019, b_year: int = 2019) -> tuple[float, float, float]:
         found = evidence(cite(title=a, year=a_year), Work(id="x", title=b, year=b_year))
         return found.numbers, found.title_year, found.marks
 
     nan = pytest.approx(math.nan, nan_ok=True)
-    assert told("Wheat. Part I", "Wheat. Part II") == (2, nan, 0)
-    assert told("Wheat", "Wheat II") == (1, nan, 0)
-    assert told("Lung trial A", "Lung trial B") == (2, nan, 0)
-    assert told("Cancer statistics, 2019", "Cancer statistics, 2020", 2019, 2020) == (0, 0, 0)
-    assert told("Cancer statistics, 2019", "Cancer statistics, 2019") == (0, 1, 0)
-    assert told("Wheat", "Erratum: Wheat") == (0, nan, 1)
-    assert told("Wheat", "Data from: Wheat") == (0, nan, 1)
-    assert told("Iron in infants", "Iron in infants [correction appears in J Nutr 1999 Mar;129(3):12]")[2] == 0
+    assert compared("Wheat. Part I", "Wheat. Part II") == (2, nan, 0)
+    assert compared("Wheat", "Wheat II") == (1, nan, 0)
+    assert compared("Lung trial A", "Lung trial B") == (2, nan, 0)
+    assert compared("Cancer statistics, 2019", "Cancer statistics, 2020", 2019, 2020) == (0, 0, 0)
+    assert compared("Cancer statistics, 2019", "Cancer statistics, 2019") == (0, 1, 0)
+    assert compared("Wheat", "Erratum: Wheat") == (0, nan, 1)
+    assert compared("Wheat", "Data from: Wheat") == (0, nan, 1)
+    assert compared("Iron in infants", "Iron in infants [correction appears in J Nutr 1999 Mar;129(3):12]")[2] == 0
 
 
-def test_an_identifier_in_the_text_confirms_and_contradicts_nothing() -> None:
+def test_an_identifier_in_the_text_confirms_but_does_not_contradict() -> None:
     assert evidence(cite(ids_weak={"doi": "10.1/x"}), WORK).identifier == 1
     assert math.isnan(evidence(cite(ids_weak={"doi": "10.1/y"}), WORK).identifier)
     assert evidence(cite(ids={"doi": "10.1/y"}, ids_weak={"doi": "10.1/x"}), WORK).identifier == 0
@@ -155,7 +160,7 @@ def test_an_identifier_in_the_text_confirms_and_contradicts_nothing() -> None:
 
 
 @given(pairs())
-def test_what_is_said_is_json_and_what_is_silent_is_left_out(pair: tuple[Reference, Work]) -> None:
+def test_present_evidence_is_json_without_missing_columns(pair: tuple[Reference, Work]) -> None:
     found = evidence(*pair)
     assert found.present().keys() == set(COLUMN) - silent(found)
     assert json.loads(json.dumps(found.present(), allow_nan=False)) == found.present()

@@ -1,4 +1,4 @@
-"""The verdict on works that are easily taken for one another: links that must be made, links that must be refused."""
+"""The verdict on works that are easily confused: required links and forbidden links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.data import shared_data
 from tests.reflink.verdict.families import Case, Records, cases, link
 from tests.reflink.verdict.made_up import INVENTED, Invented
 
-#: Cases that the shipped verdict gets wrong (docs/accuracy.md): the list may only grow shorter.
+#: Cases that the shipped verdict decides wrongly (docs/accuracy.md); the list may only shrink.
 SHORTFALLS: Final = frozenset(json.loads(Path(__file__).with_name("shortfalls.json").read_text("utf-8")))
 
 
@@ -30,23 +30,23 @@ def judges() -> HeldOut:
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=str)
-def test_the_work_cited_is_linked_and_no_other(case: Case, records: Records, judges: HeldOut) -> None:
+def test_only_the_cited_work_is_linked(case: Case, records: Records, judges: HeldOut) -> None:
     made = link(records.references[case.rid], [records.works[id_] for id_ in case.catalog], judges)
-    told = f"{made.probability} {'; '.join(made.reasons)}"
+    detail = f"{made.probability} {'; '.join(made.reasons)}"
     if str(case) in SHORTFALLS:
-        assert made.cited != case.cited, f"right now, take it off shortfalls.json: {told}"
+        assert made.cited != case.cited, f"decided correctly: remove it from shortfalls.json: {detail}"
     else:
-        assert made.cited == case.cited, told
+        assert made.cited == case.cited, detail
 
 
-def test_the_shortfalls_are_cases_and_few() -> None:
+def test_shortfalls_are_a_small_share_of_the_cases() -> None:
     assert {str(case) for case in cases()} >= SHORTFALLS
     assert len(SHORTFALLS) < 0.07 * len(list(cases()))
 
 
 @pytest.mark.parametrize("case", INVENTED, ids=str)
-def test_likewise_of_invented_records(case: Invented, judges: HeldOut) -> None:
-    # What the place of print settles is not searched, so that nothing beside it is found; with a ``sure`` of 1 all is searched.
+def test_only_the_cited_work_is_linked_among_invented_records(case: Invented, judges: HeldOut) -> None:
+    # A reference that its locator settles is not searched, so it has no runner-up; with ``sure`` 1 every reference is searched.
     made = link(case.reference, case.works, judges, Policy(sure=1.0) if case.other else None)
     assert made.cited == case.cited, f"{made.probability} {'; '.join(made.reasons)}"
     if case.other is not None:
@@ -54,7 +54,7 @@ def test_likewise_of_invented_records(case: Invented, judges: HeldOut) -> None:
         assert made.runner_up.cited == case.other
 
 
-def test_every_family_has_links_to_make_and_links_to_refuse() -> None:
+def test_every_family_has_cases_to_link_and_to_refuse() -> None:
     made = Counter(case.family for case in (*cases(), *INVENTED) if case.cited is not None)
     refused = Counter(case.family for case in (*cases(), *INVENTED) if case.cited is None)
     assert all(made[family] + refused[family] >= 8 for family in made)
@@ -62,6 +62,6 @@ def test_every_family_has_links_to_make_and_links_to_refuse() -> None:
     assert not refused.keys() - made.keys()
 
 
-def test_the_list_names_records_of_the_data(records: Records) -> None:
+def test_the_cases_name_records_of_the_data(records: Records) -> None:
     assert records.references.keys() == {case.rid for case in cases()}
     assert records.works.keys() == {id_ for case in cases() for id_ in case.catalog}

@@ -1,4 +1,4 @@
-"""How single fields agree: real-life spellings, and laws."""
+"""Agreement of single fields: real spellings and properties."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def authors(reference: Reference, work: Work) -> tuple[float, float, float]:
         ("PLoS One", "PLOS ONE"),
     ],
 )
-def test_venues_that_are_one(a: str, b: str) -> None:
+def test_spellings_of_one_venue_are_similar(a: str, b: str) -> None:
     similarity = venue_similarity(a, b)
     assert similarity >= 0.75
     assert similarity == venue_similarity(b, a)
 
 
 @pytest.mark.parametrize(("a", "b"), [("Nature", "Plant Cell"), ("Journal of Virology", "Blood"), ("Lancet", "BMJ")])
-def test_venues_that_differ(a: str, b: str) -> None:
+def test_different_venues_have_similarity_zero(a: str, b: str) -> None:
     assert venue_similarity(a, b) == 0
 
 
 @given(venue_names, venue_names)
-def test_venue_similarity_is_a_symmetric_share_and_that_of_the_plain_reading(a: str, b: str) -> None:
+def test_venue_similarity_is_symmetric_and_equals_the_plain_definition(a: str, b: str) -> None:
     similarity = venue_similarity(a, b)
     assert similarity == pytest.approx(venue_similarity(b, a), nan_ok=True)
     assert math.isnan(similarity) or 0 <= similarity <= 1
@@ -70,11 +70,11 @@ def test_venue_similarity_is_a_symmetric_share_and_that_of_the_plain_reading(a: 
 
 
 @given(venue_names)
-def test_a_venue_is_itself(a: str) -> None:
+def test_a_venue_equals_itself(a: str) -> None:
     assert math.isnan(venue_similarity(a, a)) or venue_similarity(a, a) == 1.0
 
 
-def test_an_untagged_citation_is_searched_for_authors_year_volume_page_and_venue() -> None:
+def test_the_fields_of_a_work_are_found_in_an_untagged_citation() -> None:
     side = _reference(raw_text="Müller A, Smith B. Some title. J Cell Biol 2014;14:531–43.")
     work = _work(authors=("Mueller", "Smith"), year=2014, volume="14", fpage="531", venue="J. Cell Biol.")
     found = evidence(side, work)
@@ -87,7 +87,7 @@ def test_an_untagged_citation_is_searched_for_authors_year_volume_page_and_venue
     assert (found.year, found.volume, found.page, found.venue) == (4.0, UNSEEN, UNSEEN, SILENT)
 
 
-def test_a_digit_alone_is_volume_or_page_only_where_both_stand_together() -> None:
+def test_single_digits_match_only_as_an_adjacent_volume_and_page() -> None:
     work = _work(volume="3", fpage="9")
     for text in ("Li. Wheat. J 1999;3:9-13", "Li. Wheat. J 1999;3(4):9", "Li. Wheat 3 9"):
         found = evidence(_reference(raw_text=text), work)
@@ -140,14 +140,14 @@ def test_tagged_authors(reference: list[str], work: list[str], agree: tuple[floa
     assert authors(_reference(last_names=reference), _work(authors=work)) == agree
 
 
-def test_the_text_of_a_group_says_nothing_about_persons_it_does_not_name() -> None:
+def test_the_text_of_a_group_is_no_evidence_about_unnamed_persons() -> None:
     work = _work(authors=["Sato", "Li"])
     assert authors(_reference(collab="The Group", raw_text="The Group 1999"), work) == (SILENT, SILENT, SILENT)
     assert authors(_reference(raw_text="The Group 1999"), work) == (0.0, 0.0, 0.0)
     assert authors(_reference(collab="The Group", raw_text="The Group and Li 1999"), work) == (1.0, 0.5, 0.0)
 
 
-def test_a_name_of_several_words_is_found_in_a_text_only_as_a_whole() -> None:
+def test_a_name_of_several_words_matches_only_as_a_whole() -> None:
     work = _work(authors=["Garcia-Li"])
     assert authors(_reference(raw_text="Garcia Li 1999"), work) == (1.0, 1.0, 1.0)
     assert authors(_reference(raw_text="Li 1999"), work) == (0.0, 0.0, 0.0)
@@ -156,11 +156,11 @@ def test_a_name_of_several_words_is_found_in_a_text_only_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("text", "year", "difference"), [("1999 2005", 2004, 1), ("2003 2005", 2004, 1), ("1999", 2004, 5), ("none", 2004, SILENT)]
 )
-def test_the_nearest_year_of_a_text_counts(text: str, year: int, difference: float) -> None:
+def test_the_nearest_year_in_a_text_counts(text: str, year: int, difference: float) -> None:
     assert evidence(_reference(raw_text=text), _work(year=year)).year == difference
 
 
-def test_a_subtitle_left_out_is_an_extension_but_a_part_number_is_not() -> None:
+def test_a_missing_subtitle_is_an_extension_and_a_missing_part_number_is_not() -> None:
     def extends(a: str, b: str) -> bool:
         return evidence(_reference(title=a), _work(title=b)).beginning == 1.0
 

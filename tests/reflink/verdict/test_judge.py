@@ -1,4 +1,4 @@
-"""The shipped model on pairs that anybody can judge."""
+"""The shipped model on clear cases."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ WORK = Work(
 RAW = f"Galmes J, Medrano H, Flexas J. {TITLE}. New Phytol. 2007;175:81"
 
 
-#: Another place of print.
+#: Another locator.
 OTHER = {"year": 2011, "volume": "190", "first_page": "444", "raw_text": None}
 
 
 def reference(**changed: object) -> Reference:
-    told = {
+    fields = {
         "id": "c#1", "citing": "c", "position": 1, "title": TITLE, "last_names": ["Galmes", "Medrano", "Flexas"],
         "venue": "New Phytol.", "year": 2007, "volume": "175", "first_page": "81", "raw_text": RAW,
     }  # fmt: skip
-    return Reference.from_dict({name: value for name, value in {**told, **changed}.items() if value is not None})
+    return Reference.from_dict({name: value for name, value in {**fields, **changed}.items() if value is not None})
 
 
 def written(text: str = RAW) -> Reference:
@@ -50,38 +50,37 @@ def probability(of: Reference, work: Work = WORK, *, by_identifier: bool = False
 @pytest.mark.parametrize(
     "of", [reference(), reference(raw_text=None), reference(title=None), reference(last_names=None), written()]
 )
-def test_the_same_work_is_sure_whatever_the_reference_gives(of: Reference) -> None:
+def test_the_cited_work_is_probable_whichever_fields_the_reference_has(of: Reference) -> None:
     assert probability(of) > 0.97
 
 
-def test_a_verdict_says_why() -> None:
-    told = judge(evidence(reference(raw_text=None), WORK)).reasons
-    assert "title matches" in told
+def test_a_verdict_has_reasons() -> None:
+    assert "title matches" in judge(evidence(reference(raw_text=None), WORK)).reasons
     assert "title differs" in judge(evidence(reference(title="Wheat yields under heat", **OTHER), WORK)).reasons
 
 
-def test_the_same_title_elsewhere_is_less_likely() -> None:
+def test_an_equal_title_with_another_locator_is_less_probable() -> None:
     assert probability(reference(**OTHER)) < probability(reference()) - 0.1
 
 
 @pytest.mark.parametrize("title", [f"Erratum: {TITLE}", f"Reply to: {TITLE}", f"Data from: {TITLE}"])
-def test_what_is_about_the_work_is_not_the_work(title: str) -> None:
+def test_an_erratum_reply_or_data_set_is_not_the_work(title: str) -> None:
     verdict = judge(evidence(reference(title=title, year=2008, volume="176", first_page="220", raw_text=None), WORK))
     assert verdict.probability < 0.5
     assert "one is an erratum, reply or summary" in verdict.reasons
 
 
-def test_another_work_of_the_same_authors_is_another_work() -> None:
+def test_another_work_of_the_same_authors_is_improbable() -> None:
     assert probability(reference(title="Wheat yields under heat", **OTHER)) < 0.01
 
 
-def test_a_contradicted_identifier_loses() -> None:
+def test_contradicting_fields_outrank_an_identifier() -> None:
     other = reference(title="Wheat yields under heat", last_names=["Smith"], year=1999, volume="3", first_page="7",
                       raw_text="Smith A. Wheat yields under heat. 1999;3:7", venue="Crop Sci")  # fmt: skip
     assert probability(other, by_identifier=True) < 0.5
 
 
-def test_an_identifier_alone_is_enough_and_nothing_at_all_is_not() -> None:
+def test_a_reference_with_only_an_identifier_is_decided_by_it() -> None:
     bare = Reference(id="c#1", citing="c", position=1, ids=Ids(doi="10.1/x"))
     verdict = judge(evidence(bare, WORK, by_identifier=True))
     assert verdict.probability > 0.97
@@ -89,13 +88,13 @@ def test_an_identifier_alone_is_enough_and_nothing_at_all_is_not() -> None:
     assert probability(Reference(id="c#1", citing="c", position=1)) < 0.05
 
 
-def test_identifiers_move_the_verdict_their_way() -> None:
+def test_identifiers_raise_or_lower_the_probability() -> None:
     silent = written("Galmes 2007 New Phytol.")
     same, other = (silent.model_copy(update={"ids": Ids(doi=doi)}) for doi in ("10.1/x", "10.1/other"))
     assert probability(other) < probability(silent) < probability(same)
 
 
-def test_records_that_say_nothing_are_no_match_and_no_error() -> None:
+def test_empty_records_do_not_match() -> None:
     assert probability(Reference(id="c#1", citing="c", position=1), Work(id="doi:10.1/x")) < 0.05
     assert probability(reference(), Work(id="doi:10.1/x")) < 0.05
     assert probability(written("Wheat"), WORK) < 0.05
@@ -109,12 +108,12 @@ def test_any_two_records_have_a_probability_and_reasons(pair: tuple[Reference, W
 
 
 @given(evidences)
-def test_a_model_of_ones_own_judges_instead(found: Evidence) -> None:
+def test_a_given_model_replaces_the_shipped_one(found: Evidence) -> None:
     model, row = model_of(7), np.array(found)
     assert judge(found, model) == (model.probability(found), reasons(row, model.contributions(row)))
 
 
-def test_shipped_points_have_the_signs_of_their_meaning() -> None:
+def test_shipped_points_have_the_signs_of_their_features() -> None:
     model = shipped()
     for card in model.points:
         for feature, sign, points in zip(FEATURES, SIGNS, card, strict=False):
@@ -122,17 +121,17 @@ def test_shipped_points_have_the_signs_of_their_meaning() -> None:
     assert model.contradiction < 0 < model.identifier
 
 
-def test_shipped_precisions_are_those_of_ascending_probabilities() -> None:
+def test_shipped_precisions_are_sorted_by_probability() -> None:
     precisions = shipped().precisions
     least, reached = zip(*precisions, strict=True)
     assert list(least) == sorted(set(least))
     assert all(0.5 < share <= 1 for share in reached)
-    # Measured on the links that are left at each, so not steady, but the surest are no worse than all.
+    # Measured on the remaining links at each threshold, so not monotonic; but the highest is not below the lowest.
     assert reached[-1] >= reached[0]
     assert math.isclose(shipped().least_for(reached[0]), least[0])
 
 
-def test_shipped_folds_leave_each_paper_out_once() -> None:
+def test_shipped_folds_exclude_each_paper_once() -> None:
     folds = json.loads(resources.files("reflink.verdict").joinpath("folds.json").read_bytes())["folds"]
     papers = [paper for fold in folds for paper in fold["papers"]]
     assert len(folds) == 5

@@ -1,4 +1,4 @@
-"""The model: sums of points that mean log-odds, whose parts and whose file say the same."""
+"""The model: points sum to log-odds, and the file holds the same model."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def odds(model: Model, found: Evidence, absent: float = 0.5) -> float:
 
 
 @given(models, evidences.filter(lambda found: not found.bare))
-def test_contributions_and_base_add_up_to_the_log_odds(model: Model, found: Evidence) -> None:
+def test_contributions_and_base_sum_to_the_log_odds(model: Model, found: Evidence) -> None:
     given_ = model.contributions(np.array(found))
     assert given_.keys() == set(SUBJECTS) | ({"identifier"} if found.identifier == found.identifier else set())
     assert math.isclose(model.base(int(found.card)) + sum(given_.values()), odds(model, found), abs_tol=1e-9)
 
 
 @given(models, evidences)
-def test_a_subjects_contribution_is_of_its_own_features_alone(model: Model, found: Evidence) -> None:
+def test_a_contribution_is_the_sum_of_the_features_of_its_subject(model: Model, found: Evidence) -> None:
     card, hold = int(found.card), features(rows([found]))[0]
     for at, subject in enumerate(SUBJECTS):
         points = sum(p for p, f, h in zip(model.points[card], FEATURES, hold, strict=False) if h and f.subject == subject)
@@ -42,7 +42,7 @@ def test_a_subjects_contribution_is_of_its_own_features_alone(model: Model, foun
 
 
 @given(models, evidences, st.floats(0.01, 0.99))
-def test_probabilities_are_within_and_those_of_the_log_odds(model: Model, found: Evidence, absent: float) -> None:
+def test_probabilities_are_the_logistic_of_the_log_odds(model: Model, found: Evidence, absent: float) -> None:
     (p,) = model.probabilities(rows([found]), absent)
     assert 0 < p < 1
     assert math.isclose(p, 1 / (1 + math.exp(-max(-30.0, min(30.0, odds(model, found, absent))))))
@@ -50,38 +50,36 @@ def test_probabilities_are_within_and_those_of_the_log_odds(model: Model, found:
 
 
 @given(models, st.lists(evidences, min_size=1, max_size=6))
-def test_pairs_are_judged_each_for_itself(model: Model, found: list[Evidence]) -> None:
+def test_the_probability_of_a_pair_does_not_depend_on_the_batch(model: Model, found: list[Evidence]) -> None:
     alone = [model.probability(each) for each in found]
     np.testing.assert_allclose(model.probabilities(rows(found)), alone, rtol=1e-12)
 
 
-def test_no_pairs_have_no_probabilities() -> None:
+def test_an_empty_batch_has_no_probabilities() -> None:
     assert NOTHING.probabilities(rows([])).shape == (0,)
 
 
 @given(st.floats(0.001, 0.999), st.floats(0.001, 0.999))
-def test_the_prior_is_the_odds_of_being_there(a: float, b: float) -> None:
+def test_the_prior_is_the_log_odds_of_presence(a: float, b: float) -> None:
     assert math.isclose(1 / (1 + math.exp(-prior(a))), 1 - a, rel_tol=1e-9)
     assert (prior(a) > prior(b)) == (a < b) or math.isclose(a, b)
     assert prior(0.5) == 0
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 1.5, math.nan])
-def test_a_share_that_is_none_is_refused(share: float) -> None:
+def test_a_share_outside_0_and_1_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         prior(share)
 
 
 @given(models, evidences, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
-def test_the_more_references_have_no_target_the_less_probable_is_each_link(
-    model: Model, found: Evidence, a: float, b: float
-) -> None:
+def test_a_higher_share_of_absent_works_lowers_the_log_odds(model: Model, found: Evidence, a: float, b: float) -> None:
     few, many = sorted((a, b))
     assert odds(model, found, few) >= odds(model, found, many)
     assert math.isclose(odds(model, found, few) - odds(model, found), prior(few), abs_tol=1e-9)
 
 
-#: More of these speaks for a link, other things equal; where a feature reads two of them together, not with the second part.
+#: Columns whose increase raises the log-odds, each with the condition under which no feature combines it with another column.
 STEPS = {
     "title": lambda e: not e.year >= 2,
     "equal": lambda e: True,
@@ -100,8 +98,8 @@ STEPS = {
 
 @settings(max_examples=examples(500))
 @given(models, evidences.filter(lambda e: not e.bare), st.sampled_from(sorted(STEPS)), st.floats(0, 80))
-def test_more_agreement_never_lowers_the_probability(model: Model, found: Evidence, column: str, more: float) -> None:
-    """Whatever the points, for they keep their signs."""
+def test_more_agreement_does_not_lower_the_probability(model: Model, found: Evidence, column: str, more: float) -> None:
+    """Holds for all points with the signs of their features."""
     now = getattr(found, column)
     assume(now == now and STEPS[column](found))
     greater = max(now, more if column in ("length", "agreeing") else round(more / 80) if column == "identifier" else more / 80)
@@ -112,7 +110,7 @@ def test_more_agreement_never_lowers_the_probability(model: Model, found: Eviden
 
 
 @given(models, evidences.filter(lambda e: not e.bare))
-def test_an_erratum_another_number_or_more_years_between_never_raise_the_probability(model: Model, found: Evidence) -> None:
+def test_marks_other_numbers_and_distant_years_do_not_raise_the_probability(model: Model, found: Evidence) -> None:
     assert odds(model, found._replace(marks=1.0)) <= odds(model, found._replace(marks=0.0))
     for numbers in (1.0, 2.0):
         assert odds(model, found._replace(numbers=numbers)) <= odds(model, found._replace(numbers=0.0))
@@ -120,12 +118,12 @@ def test_an_erratum_another_number_or_more_years_between_never_raise_the_probabi
 
 
 @given(models, evidences)
-def test_of_a_reference_with_nothing_but_identifiers_these_decide(model: Model, found: Evidence) -> None:
+def test_identifiers_decide_a_reference_without_other_fields(model: Model, found: Evidence) -> None:
     bare = found._replace(bare=1.0)
     assert odds(model, bare) == (model.identifier if found.identifier == 1 else -model.identifier)
 
 
-def test_each_card_counts_with_its_own_points() -> None:
+def test_each_card_has_its_own_points() -> None:
     model = model_of(1)
     for card in range(len(CARDS)):
         found = Evidence(title=1.0, equal=1.0, cover=1.0, length=99.0, card=float(card))
@@ -133,13 +131,13 @@ def test_each_card_counts_with_its_own_points() -> None:
         assert math.isclose(odds(model, found), expected)
 
 
-def test_a_model_that_knows_nothing_says_one_half() -> None:
+def test_a_model_of_zeros_gives_one_half() -> None:
     assert NOTHING.probability(Evidence(title=1.0)) == 0.5
     assert NOTHING.probability(Evidence(title=1.0, identifier=1.0)) > 0.99
 
 
 @given(models)
-def test_a_model_survives_json(model: Model) -> None:
+def test_a_model_round_trips_through_json(model: Model) -> None:
     data = json.loads(json.dumps(model.to_dict(), allow_nan=False))
     again = Model.from_dict(data)
     assert again.to_dict() == model.to_dict() == data
@@ -147,12 +145,12 @@ def test_a_model_survives_json(model: Model) -> None:
     np.testing.assert_array_equal(again.middle, model.middle)
 
 
-def test_points_of_nothing_are_left_out_of_the_file_and_others_rounded() -> None:
+def test_the_file_omits_points_of_zero_and_rounds_the_others() -> None:
     points, middle = zeros()
     points[0, :2] = 1 / 3, 0.00001
-    told = Model(points, middle, 5.3, -3.0, ((0.5, 0.99),), {"pairs": 3}).to_dict()
-    assert told["cards"]["titled"]["points"] == {FEATURES[0].name: 0.3333}
-    assert (told["precisions"], told["training"]) == ([[0.5, 0.99]], {"pairs": 3})
+    data = Model(points, middle, 5.3, -3.0, ((0.5, 0.99),), {"pairs": 3}).to_dict()
+    assert data["cards"]["titled"]["points"] == {FEATURES[0].name: 0.3333}
+    assert (data["precisions"], data["training"]) == ([[0.5, 0.99]], {"pairs": 3})
 
 
 def test_a_model_of_other_features_is_refused() -> None:
@@ -167,14 +165,14 @@ def test_a_model_of_other_features_is_refused() -> None:
             Model.from_dict(wrong)
 
 
-def test_models_can_be_kept_in_dictionaries_each_for_itself() -> None:
-    """As the evaluation does, which asks each model about its own papers."""
+def test_models_are_hashed_by_identity() -> None:
+    """The evaluation uses models as dictionary keys."""
     one, other = model_of(1), model_of(2)
     assert {one: "a", other: "b"}[one] == "a"
 
 
 @given(st.lists(st.floats(0.5, 1), min_size=1, max_size=8), st.floats(0.5, 1))
-def test_the_least_probability_for_a_precision_is_the_first_that_reaches_it(reached: list[float], wanted: float) -> None:
+def test_the_probability_for_a_precision_is_the_lowest_that_reaches_it(reached: list[float], wanted: float) -> None:
     precisions = tuple((at / 10, value) for at, value in enumerate(reached))
     model = Model(*zeros(), 5.3, -3.0, precisions)
     good = [least for least, value in precisions if value >= wanted]
@@ -185,10 +183,10 @@ def test_the_least_probability_for_a_precision_is_the_first_that_reaches_it(reac
             model.least_for(wanted)
 
 
-def test_a_model_that_was_not_measured_knows_no_precision() -> None:
+def test_a_model_without_measurements_has_no_precision() -> None:
     with pytest.raises(ValueError, match="was not reached"):
         NOTHING.least_for(0.5)
 
 
-def test_columns_that_the_model_reads_are_those_of_the_evidence() -> None:
+def test_the_columns_of_the_model_are_those_of_the_evidence() -> None:
     assert COLUMN["card"] == Evidence._fields.index("card")

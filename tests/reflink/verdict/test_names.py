@@ -1,4 +1,4 @@
-"""How names of people agree: slips forgiven, other people not taken for the same."""
+"""Agreement of personal names: misspellings agree, names of other people do not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def agreement(a: str, b: str) -> float:
         ("王", {"王"}),
     ],
 )
-def test_the_words_of_a_name_that_identify_it(name: str, words: set[str]) -> None:
+def test_the_words_that_identify_a_name(name: str, words: set[str]) -> None:
     assert plain.name_words(name) == words
     assert all(agreement(name, each) == agreement(each, name) == 1.0 for each in words)
 
@@ -61,24 +61,24 @@ def test_spellings_of_one_name_agree(a: str, b: str) -> None:
     ("a", "b"),
     [("Livak", "Livek"), ("Schmittgen", "Schmitgen"), ("Schmittgen", "Shcmitgen"), ("Kurata", "Kruata"), ("DeLuca", "Delucca")],
 )
-def test_a_slip_or_two_are_forgiven_in_a_long_name(a: str, b: str) -> None:
+def test_one_or_two_misspellings_agree_in_a_long_name(a: str, b: str) -> None:
     assert agreement(a, b) == MISSPELT
 
 
 @pytest.mark.parametrize(("a", "b"), [("Li", "Lu"), ("Wang", "Yang"), ("Chen", "Cheng"), ("Schmidt", "Schulz"), ("…", "…")])
-def test_other_names_do_not_agree(a: str, b: str) -> None:
+def test_different_names_do_not_agree(a: str, b: str) -> None:
     assert agreement(a, b) == 0.0
 
 
 @given(name, name)
-def test_agreement_is_symmetric_and_that_of_the_plain_definition(a: str, b: str) -> None:
+def test_agreement_is_symmetric_and_equals_the_plain_definition(a: str, b: str) -> None:
     expected = plain.agreement(plain.name_words(a), plain.name_words(b))
     assert agreement(a, b) == agreement(b, a) == expected
     assert expected in (0.0, MISSPELT, 1.0)
 
 
 @given(st.text(alphabet="abcdfg", min_size=5, max_size=9), st.integers(0, 8), st.sampled_from("abcdfgh"))
-def test_one_stroke_is_forgiven_in_a_name_of_five_letters(x: str, at: int, letter: str) -> None:
+def test_one_edit_agrees_in_a_name_of_five_letters(x: str, at: int, letter: str) -> None:
     at = min(at, len(x))
     assert agreement(x, x[:at] + letter + x[at:]) >= MISSPELT
     if at + 1 < len(x):

@@ -1,4 +1,4 @@
-"""A verdict in words: of the vocabulary, the strongest first, and never more than a few."""
+"""The reasons of a verdict: at most four phrases of the vocabulary, in order of contribution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.reflink.verdict.evidences import evidences, models
 weights = st.dictionaries(st.sampled_from([*SUBJECTS, "identifier"]), st.floats(-9, 9))
 
 
-def said(found: Evidence, **contributions: float) -> tuple[str, ...]:
+def phrases_of(found: Evidence, **contributions: float) -> tuple[str, ...]:
     return reasons(np.array(found), contributions)
 
 
@@ -30,7 +30,7 @@ def test_the_vocabulary_has_each_phrase_once() -> None:
 
 @settings(max_examples=examples(500))
 @given(models, evidences)
-def test_reasons_are_few_distinct_and_of_the_vocabulary(model: Model, found: Evidence) -> None:
+def test_reasons_are_at_most_four_distinct_phrases_of_the_vocabulary(model: Model, found: Evidence) -> None:
     phrases = reasons(np.array(found), model.contributions(np.array(found)))
     assert len(phrases) <= 4
     assert len(set(phrases)) == len(phrases)
@@ -38,7 +38,7 @@ def test_reasons_are_few_distinct_and_of_the_vocabulary(model: Model, found: Evi
 
 
 @given(evidences.filter(lambda found: not found.bare), weights)
-def test_the_strongest_subject_speaks_first_and_the_weak_are_silent(found: Evidence, given_: dict[str, float]) -> None:
+def test_reasons_are_sorted_by_contribution_and_omit_weak_subjects(found: Evidence, given_: dict[str, float]) -> None:
     if math.isnan(found.identifier):
         given_.pop("identifier", None)  # as Model.contributions, which names it where something was compared
     alone = {subject: reasons(np.array(found), {subject: weight}) for subject, weight in given_.items()}
@@ -49,7 +49,7 @@ def test_the_strongest_subject_speaks_first_and_the_weak_are_silent(found: Evide
         assert abs(weight) >= 0.25 or not alone[subject]
 
 
-def test_each_phrase_can_be_said() -> None:
+def test_each_phrase_of_the_vocabulary_occurs() -> None:
     values = (math.nan, 0.0, 0.25, 0.5, 0.6, 0.8, 1.0, 2.0)
     found = {IDENTIFIER_ELSEWHERE}
     for column, subject in (
@@ -59,18 +59,18 @@ def test_each_phrase_can_be_said() -> None:
         for value, first in product(values, (0.0, 1.0)):
             if column != "identifier" or value == value:
                 more = {"first_author": first} if column == "authors" else {}
-                found.update(said(Evidence(**{column: value}, **more), **{subject: 1.0}))
+                found.update(phrases_of(Evidence(**{column: value}, **more), **{subject: 1.0}))
     for value, cover, length, beginning, contained in product(values, values, (9.0, 60.0), (0.0, 1.0), values):
         for card in (0.0, 2.0):
-            told = Evidence(title=value, cover=cover, length=length, beginning=beginning, contained=contained, card=card)
-            found.update(said(told, title=1.0))
+            evidence = Evidence(title=value, cover=cover, length=length, beginning=beginning, contained=contained, card=card)
+            found.update(phrases_of(evidence, title=1.0))
     for identifier in values:
-        found.update(said(Evidence(bare=1.0, identifier=identifier)))
+        found.update(phrases_of(Evidence(bare=1.0, identifier=identifier)))
     assert found == set(VOCABULARY)
 
 
 @pytest.mark.parametrize(
-    ("told", "subject", "phrase"),
+    ("found", "subject", "phrase"),
     [
         (Evidence(title=0.95, cover=1.0, length=60.0), "title", "title matches"),
         (Evidence(title=1.0, cover=1.0, length=9.0), "title", "short title matches"),
@@ -96,20 +96,20 @@ def test_each_phrase_can_be_said() -> None:
         (Evidence(identifier=0.0), "identifier", "identifier differs"),
     ],
 )
-def test_what_is_said_of_a_subject(told: Evidence, subject: str, phrase: str) -> None:
-    assert said(told, **{subject: -2.0}) == (phrase,)
+def test_the_phrase_of_a_subject(found: Evidence, subject: str, phrase: str) -> None:
+    assert phrases_of(found, **{subject: -2.0}) == (phrase,)
 
 
-def test_of_what_is_missing_only_the_title_is_told() -> None:
-    assert said(Evidence(year=0.0), authors=-3.0, venue=-2.0, year=1.0) == ("year matches",)
-    assert said(Evidence(year=0.0), title=-3.0, year=1.0) == ("title missing", "year matches")
+def test_only_a_missing_title_is_a_reason() -> None:
+    assert phrases_of(Evidence(year=0.0), authors=-3.0, venue=-2.0, year=1.0) == ("year matches",)
+    assert phrases_of(Evidence(year=0.0), title=-3.0, year=1.0) == ("title missing", "year matches")
 
 
-def test_what_agrees_in_nothing_to_speak_of_has_no_reasons() -> None:
-    assert said(Evidence(marks=0.0, numbers=0.0), marks=9.0, numbers=9.0) == ()
+def test_agreement_in_nothing_gives_no_reasons() -> None:
+    assert phrases_of(Evidence(marks=0.0, numbers=0.0), marks=9.0, numbers=9.0) == ()
 
 
-def test_a_reference_of_identifiers_alone_says_so() -> None:
-    assert said(Evidence(bare=1.0, identifier=1.0), title=9.0) == ("identifier matches", "nothing else to compare")
+def test_the_reasons_of_a_reference_with_only_identifiers() -> None:
+    assert phrases_of(Evidence(bare=1.0, identifier=1.0), title=9.0) == ("identifier matches", "nothing else to compare")
     for identifier in (0.0, math.nan):
-        assert said(Evidence(bare=1.0, identifier=identifier), title=9.0) == ("nothing to compare",)
+        assert phrases_of(Evidence(bare=1.0, identifier=identifier), title=9.0) == ("nothing to compare",)

@@ -1,4 +1,4 @@
-"""What titles say about which of several related works they name, by example and law."""
+"""Numbers, marks and years of titles, which distinguish related works."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_marks_of_a_title(title: str, found: set[str]) -> None:
 
 
 @pytest.mark.parametrize("tagged", [True, False])
-def test_any_two_of_these_titles_differ_as_by_the_plain_definition(tagged: bool) -> None:
+def test_any_two_of_these_titles_have_the_plain_evidence(tagged: bool) -> None:
     titles = [title for title, _ in (*NUMBERS, *MARKS)]
     references = [cite(title=title, year=2019) if tagged else cite(raw_text=f"Li A. {title}. 2019") for title in titles]
     works = [Work(id=f"w{at}", title=title, year=2018 + at % 3) for at, title in enumerate(titles)]
@@ -102,17 +102,17 @@ def test_any_two_of_these_titles_differ_as_by_the_plain_definition(tagged: bool)
         ("Smith A. Wheat yields. Editorial Letters and Comments 1999;3:7", 0.0),
     ],
 )
-def test_marks_of_a_citation_as_written(text: str, differ: float) -> None:
+def test_marks_of_an_untagged_citation(text: str, differ: float) -> None:
     assert evidence(cite(raw_text=text), Work(id="x", title="Wheat yields")).marks == differ
 
 
 @given(st.text())
-def test_any_title_has_numbers_and_marks(title: str) -> None:
+def test_any_title_has_valid_numbers_and_marks(title: str) -> None:
     assert all(number == number.lower() and number for number in plain.numbers(title))
     assert all(marks_of(title))
 
 
-def test_an_edition_beside_the_title_is_no_difference() -> None:
+def test_an_edition_next_to_the_title_is_not_a_difference() -> None:
     def differ(title: str, text: str = "") -> float:
         return evidence(cite(title=title, raw_text=f"Li. {title}. {text}"), Work(id="x", title="Wheat 2")).numbers
 
