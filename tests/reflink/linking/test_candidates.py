@@ -13,7 +13,7 @@ from reflink.linking.candidates import lexical_hits, semantic_hits
 from reflink.linking.linker import Linker
 from reflink.linking.policy import Open, Policy
 from reflink.stopwatch import Stopwatch
-from tests.reflink.linking.test_linker import (
+from tests.reflink.linking.letters import (
     JUDGE,
     PAPER,
     PRODUCTION,
