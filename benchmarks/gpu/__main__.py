@@ -31,9 +31,9 @@ from benchmarks.machine import describe
 from benchmarks.semantic.search import HITS, synthetic
 from reflink.linking.policy import Policy
 from reflink.semantic import Encoder, VectorIndex
-from reflink.semantic.encoder import BATCH_BOUND
+from reflink.semantic.encoder.encoder import BATCH_BOUND
+from reflink.semantic.encoder.model import default_folder
 from reflink.semantic.index import KIND
-from reflink.semantic.model import default_folder
 from reflink.storage import flatfiles
 from reflink.text import work_text
 

@@ -23,7 +23,7 @@ from benchmarks import harness
 from benchmarks.lexical.recombined import Recipe
 from benchmarks.machine import describe
 from reflink.lexical import layout as layouts
-from reflink.lexical import searching
+from reflink.lexical.cpu import searching
 from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows
 from reflink.lexical.queries import Queries
 from reflink.lexical.trigrams import trigram_sets

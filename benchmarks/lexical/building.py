@@ -72,7 +72,7 @@ def built(corpus: Corpus, mode: Mode, count: int, *, rebuild: bool) -> tuple[Pat
 
 def _code() -> str:
     """Return a checksum of the engine's modules."""
-    files = sorted(Path(reflink.lexical.__file__).parent.glob("*.py"))
+    files = sorted(Path(reflink.lexical.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

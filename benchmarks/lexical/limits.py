@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.machine import describe
+from reflink.lexical.cpu.vectors import LANES, count_rows
 from reflink.lexical.layout import BLOCK, WORDS, aligned
-from reflink.lexical.vectors import LANES, count_rows
 
 #: Number of bitmaps in a block of a large catalog.
 BITMAPS = 2000

@@ -18,10 +18,10 @@ from benchmarks.semantic.rivals import available
 from reflink.entities import Reference
 from reflink.evaluation.records import read_queries, without_identifiers
 from reflink.semantic import Encoder
-from reflink.semantic.encoder import BATCH_BOUND, TOKEN_BUDGET
-from reflink.semantic.loading import quiet
-from reflink.semantic.model import default_folder
-from reflink.semantic.precision import choose_query_precision
+from reflink.semantic.encoder.encoder import BATCH_BOUND, TOKEN_BUDGET
+from reflink.semantic.encoder.loading import quiet
+from reflink.semantic.encoder.model import default_folder
+from reflink.semantic.encoder.precision import choose_query_precision
 from reflink.text import reference_text
 
 Vectors = npt.NDArray[np.float32]

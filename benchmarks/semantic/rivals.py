@@ -17,10 +17,10 @@ import numpy.typing as npt
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from reflink.semantic.batches import batches
-from reflink.semantic.loading import quiet
-from reflink.semantic.model import default_folder
-from reflink.semantic.tokens import Tokeniser
+from reflink.semantic.encoder.batches import batches
+from reflink.semantic.encoder.loading import quiet
+from reflink.semantic.encoder.model import default_folder
+from reflink.semantic.encoder.tokens import Tokeniser
 
 Vectors = npt.NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Vectors]

@@ -20,9 +20,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from reflink.semantic import kernels
+from reflink.semantic.cpu import kernels
+from reflink.semantic.cpu.tiles import HOST
 from reflink.semantic.index import ARRAYS, KIND, VectorIndex
-from reflink.semantic.tiles import HOST
 from reflink.storage import flatfiles
 from reflink.storage.idtable import frozen, pack
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reflink.semantic import Encoder
-from reflink.semantic.spent import Spent
+from reflink.semantic.encoder.spent import Spent
 from workers.cli import main
 from workers.linking.linker_stage import LinkerStage
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from reflink.errors import SnapshotError
 from reflink.hits import Hits
-from reflink.lexical import storage
-from reflink.lexical.growth import Growth
 from reflink.lexical.layout import Codes, Floats, Ints
-from reflink.lexical.parts import QUERIES, Part
 from reflink.lexical.queries import Queries
-from reflink.lexical.segments import Segment
+from reflink.lexical.segments import storage
+from reflink.lexical.segments.growth import Growth
+from reflink.lexical.segments.parts import QUERIES, Part
+from reflink.lexical.segments.segment import Segment
 from reflink.lexical.trigrams import trigram_sets
 from reflink.storage.idtable import ABSENT
 from reflink.text import MODES, Mode

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from reflink.errors import BadVector, UnusableSnapshot
 from reflink.hits import Hits
-from reflink.semantic import scanning
-from reflink.semantic.ranking import rank
-from reflink.semantic.rows import BLOCK, GrowingRows, Single, View
-from reflink.semantic.scanning import Found
+from reflink.semantic.cpu import scanning
+from reflink.semantic.cpu.ranking import rank
+from reflink.semantic.cpu.rows import BLOCK, GrowingRows, Single, View
+from reflink.semantic.cpu.scanning import Found
 from reflink.storage import flatfiles
 from reflink.storage.idtable import IdTable, frozen
 

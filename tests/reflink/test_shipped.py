@@ -15,7 +15,7 @@ from reflink import shipped
 from reflink.errors import ModelNotFound
 from reflink.recognition.tagger import shipped as tagger
 from reflink.semantic import Encoder
-from reflink.semantic.model import refuse_pickles
+from reflink.semantic.encoder.model import refuse_pickles
 from reflink.verdict.judge import shipped as verdict
 from tests.data import ROOT
 

@@ -17,7 +17,7 @@ from reflink.catalog import snapshot
 from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from reflink.errors import BadRecord
-from reflink.lexical.storage import LAYOUT
+from reflink.lexical.segments.storage import LAYOUT
 from schemas import CatalogEvent
 from workers.catalog.bulk_load import load, load_and_bind
 from workers.config.settings import FallbackSettings, KafkaSettings, LinkerSettings

@@ -8,7 +8,7 @@ import torch
 
 from reflink.errors import DeviceMissing, DeviceTooSmall
 from reflink.semantic import VectorIndex
-from reflink.semantic.precision import choose_device
+from reflink.semantic.encoder.precision import choose_device
 from workers.config.settings import LinkerSettings
 from workers.errors import BadSettings, DeviceFull
 

@@ -73,7 +73,7 @@ def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
 def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:
     """Return the encoders of works and of references: the same object if their precisions are equal. Raises ModelNotFound."""
     works = load_encoder(settings, settings.precision)
-    from reflink.semantic.precision import choose_query_precision  # after load_encoder, which reports a missing torch
+    from reflink.semantic.encoder.precision import choose_query_precision  # after load_encoder, which reports a missing torch
 
     wanted = settings.query_precision
     chosen = choose_query_precision(works.device, works.precision) if wanted == "auto" else wanted
@@ -86,7 +86,7 @@ def _report_full_device(what: str, *, smallest: bool) -> Iterator[None]:
     try:
         yield
     except (NoMemory, RuntimeError) as error:
-        from reflink.semantic.token_budget import is_out_of_memory
+        from reflink.semantic.encoder.token_budget import is_out_of_memory
 
         if not isinstance(error, NoMemory) and not (smallest and is_out_of_memory(error)):
             raise

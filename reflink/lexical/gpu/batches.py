@@ -26,16 +26,16 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from reflink.lexical.bounds import needed, score
+from reflink.lexical.cpu.bounds import needed, score
+from reflink.lexical.cpu.heaps import insert
+from reflink.lexical.cpu.planning import counted
+from reflink.lexical.cpu.searching import CLEARANCE
+from reflink.lexical.cpu.vectors import ROWS
+from reflink.lexical.cpu.verifying import Best
 from reflink.lexical.gpu import kernels
 from reflink.lexical.gpu.arrays import DeviceArrays, sent
-from reflink.lexical.heaps import insert
 from reflink.lexical.layout import WORDS, Floats, Ints, Layout, Ranks, Sizes
-from reflink.lexical.planning import counted
 from reflink.lexical.queries import Queries
-from reflink.lexical.searching import CLEARANCE
-from reflink.lexical.vectors import ROWS
-from reflink.lexical.verifying import Best
 
 Numbers = npt.NDArray[np.int32]
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numba import cuda
 
+from reflink.lexical.cpu.vectors import ROWS
 from reflink.lexical.layout import BLOCK, WORDS
-from reflink.lexical.vectors import ROWS
 
 #: Max bitmaps counted for a query: the count has nine bits, and the number is a multiple of ``ROWS``.
 COUNTED: Final = 496

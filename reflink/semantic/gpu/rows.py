@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from reflink.errors import DeviceTooSmall
-from reflink.semantic.rows import BLOCK, Half, Mask, Rows, View
+from reflink.semantic.cpu.rows import BLOCK, Half, Mask, Rows, View
 
 #: Rows in a group. The preselection keeps one maximum per group; a group that may hold one of the best is scored exactly.
 GROUP: Final = 64

@@ -17,9 +17,9 @@ from typing import Final
 
 import torch
 
+from reflink.semantic.cpu.rows import Single, View
+from reflink.semantic.cpu.scanning import Found, error_of_sums
 from reflink.semantic.gpu import rows as places
-from reflink.semantic.rows import Single, View
-from reflink.semantic.scanning import Found, error_of_sums
 
 #: Groups scored exactly in step 2, in addition to k.
 MORE: Final = 5

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from reflink.lexical import plain
+from reflink.lexical.cpu import plain
 from reflink.lexical.trigrams import trigram_sets
 from tests.reflink.lexical.test_trigrams import defined
 

@@ -13,8 +13,8 @@ from reflink.entities import Work
 from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.lexical import LexicalIndex
 from reflink.lexical.index import KIND
-from reflink.lexical.segments import ARRAYS
-from reflink.lexical.storage import LAYOUT
+from reflink.lexical.segments.segment import ARRAYS
+from reflink.lexical.segments.storage import LAYOUT
 from reflink.storage import flatfiles
 from reflink.text import normalise, work_text
 from tests.data import shared_data

@@ -11,11 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from reflink.errors import BadVector, SnapshotError
 from reflink.hits import Hits
-from reflink.semantic import VectorIndex, rows, scanning
+from reflink.semantic import VectorIndex
 from reflink.semantic import index as module
+from reflink.semantic.cpu import rows, scanning
+from reflink.semantic.cpu.rows import View
 from reflink.semantic.gpu import rows as device
 from reflink.semantic.index import ARRAYS, KIND
-from reflink.semantic.rows import View
 from reflink.storage import flatfiles
 from tests.profiles import examples
 

@@ -12,10 +12,10 @@ from reflink.catalog import Catalog
 from reflink.entities import Reference, Work
 from reflink.errors import NoMemory
 from reflink.semantic import VectorIndex
+from reflink.semantic.encoder.spent import Spent
+from reflink.semantic.encoder.token_budget import TokenBudget
 from reflink.semantic.gpu import rows as device
 from reflink.semantic.index import SPARE
-from reflink.semantic.spent import Spent
-from reflink.semantic.token_budget import TokenBudget
 from schemas import ReferenceEvent
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 from workers.catalog.follower import CatalogFollower

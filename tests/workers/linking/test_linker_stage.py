@@ -17,8 +17,8 @@ from reflink.errors import SnapshotError
 from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
 from reflink.semantic import Encoder
-from reflink.semantic.spent import Spent
-from reflink.semantic.token_budget import TokenBudget
+from reflink.semantic.encoder.spent import Spent
+from reflink.semantic.encoder.token_budget import TokenBudget
 from reflink.text import SEP
 from schemas import SCHEMA_VERSION, CatalogEvent, Event, FallbackEvent, OutcomesEvent, ReferenceEvent
 from schemas.references import OFFSET_HEADER, required_offset
@@ -166,7 +166,7 @@ def test_there_is_one_encoder_where_works_and_references_compute_alike_and_two_w
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], computes: bool, of_works: str, of_references: str
 ):
     monkeypatch.setattr("reflink.semantic.Encoder", Loaded)
-    monkeypatch.setattr("reflink.semantic.precision._computes_bf16", lambda: computes)
+    monkeypatch.setattr("reflink.semantic.encoder.precision._computes_bf16", lambda: computes)
     works, references = load_encoders(LinkerSettings(device="cpu", **settings))
     assert (works.precision, references.precision) == (of_works, of_references)
     assert (works is references) == (of_works == of_references)

@@ -18,7 +18,7 @@ from reflink.catalog import Catalog
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import BadRecord
 from reflink.linking.policy import Policy
-from reflink.semantic.spent import Spent
+from reflink.semantic.encoder.spent import Spent
 from schemas import SCHEMA_VERSION, CatalogEvent, ReferenceEvent
 from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_settings
 from tests.workers.echo import Echo, Running, running, until

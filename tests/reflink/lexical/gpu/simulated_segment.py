@@ -12,7 +12,7 @@ from numba import cuda
 
 from benchmarks.gpu import lexical as gpu_lexical
 from reflink.errors import DeviceTooSmall
-from reflink.lexical import bounds, searching
+from reflink.lexical.cpu import bounds, searching
 from reflink.lexical.gpu import arrays as devicearrays
 from reflink.lexical.gpu import kernels
 from reflink.lexical.gpu.batches import Found

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from reflink.semantic import VectorIndex
+from reflink.semantic.cpu.rows import View
 from reflink.semantic.gpu import rows as device
 from reflink.semantic.gpu import scan as devicescan
-from reflink.semantic.rows import View
 
 DIM = 384
 Vectors = npt.NDArray[np.float64]

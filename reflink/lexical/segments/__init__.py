@@ -1,0 +1,1 @@
+"""Segments of an index: one ``segment``, its living rows (``parts``), their ``growth`` by merges and their ``storage``."""

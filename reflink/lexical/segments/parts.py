@@ -1,0 +1,76 @@
+"""Segments with the mask of their living rows: the immutable state that a search reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+
+from reflink.lexical.cpu import counting, searching
+from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows, Mask
+from reflink.lexical.queries import Queries
+from reflink.lexical.segments.segment import Segment
+from reflink.storage.idtable import ABSENT, frozen
+
+#: Max queries in one search of a segment: its bitmaps are read once for all of them.
+QUERIES: Final = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A segment and its living rows: ``alive`` bool [n] is the mask, ``count`` their number."""
+
+    segment: Segment
+    alive: Mask
+    count: int
+
+    @classmethod
+    def of(cls, segment: Segment, alive: Mask | None = None) -> Self:
+        """Return a part of ``segment``; without ``alive`` all rows are alive."""
+        alive = np.ones(len(segment), np.bool_) if alive is None else alive
+        return cls(segment, frozen(alive), int(np.count_nonzero(alive)))
+
+    def without(self, ids: Sequence[str]) -> Self:
+        """Return the part without these ids; unknown ids are ignored."""
+        rows = self.segment.find(ids)
+        rows = rows[rows != ABSENT]
+        if not self.alive[rows].any():
+            return self
+        alive = self.alive.copy()
+        alive[rows] = False
+        return type(self).of(self.segment, alive)
+
+    def holds(self, ids: Sequence[str]) -> Ints:
+        """Return the living row of each id, ABSENT if there is none: int64 [n]."""
+        rows = self.segment.find(ids)
+        here = rows != ABSENT
+        here[here] = self.alive[rows[here]]
+        rows[~here] = ABSENT
+        return rows
+
+    def merge(self, other: Part) -> Part:
+        """Return one part with the living rows of both; no id is alive in both."""
+        return Part.of(self.segment.merge(self.alive, other.segment, other.alive))
+
+    def compact(self) -> Part:
+        """Return the part without its dead rows."""
+        return self if self.count == len(self.segment) else self.merge(Part.of(Segment.build([], [])))
+
+    def search(self, queries: Queries, k: int) -> tuple[list[list[str]], Floats, Ints]:
+        """Return the k best texts of each of n queries: ids; scores [n, k], best first; number found [n].
+
+        Seeds must be living rows.
+        """
+        own, ranks = self.segment.layout, self.segment.ranks
+        live = LiveRows(own, ranks, self.alive)
+        if not len(own.shares):
+            rows, scores, found = counting.search(live, queries, k)
+        else:
+            # The best texts mostly have the size of the queries: read these blocks first, then outwards.
+            sizes = own.sizes[::BLOCK].astype(np.float64)
+            blocks = np.argsort(np.abs(sizes - np.median(np.diff(queries.offsets))), kind="stable")
+            rows, scores, found, _ = searching.search(live, queries, k, blocks)
+        ids = [self.segment.ids.decode(ranks[best[:size]].tolist()) for best, size in zip(rows, found, strict=True)]
+        return ids, scores, found

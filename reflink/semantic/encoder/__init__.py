@@ -1,0 +1,1 @@
+"""Sentence encoders: models, their tokens and forward passes; ``encoder`` has the public class."""

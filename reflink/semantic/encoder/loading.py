@@ -1,0 +1,57 @@
+"""Loading of a model with the fastest backend that supports it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from transformers import AutoModel, AutoTokenizer
+from transformers.utils import logging
+
+from reflink.semantic.encoder.bert import Bert
+from reflink.semantic.encoder.model import pooling_of
+from reflink.semantic.encoder.passes import Forward, Passes
+from reflink.semantic.encoder.pooled import Padded
+from reflink.semantic.encoder.precision import Precision
+from reflink.semantic.encoder.published import Published, fetched
+from reflink.semantic.encoder.tokens import Tokeniser
+
+
+def load(model: str | Path, device: str, precision: Precision, token_budget: int) -> tuple[Passes | Published, Path]:
+    """Return the backend and the folder of a model, which is a folder or a name on the Hugging Face hub.
+
+    ``Bert`` runs plain BERT with one pooling, ``Padded`` other transformers with one pooling, ``Published`` any other model.
+    Raises ModelNotFound, ImportError, OSError or ValueError.
+    """
+    with quiet():
+        folder = fetched(str(model))
+        pooling = pooling_of(folder)
+        if pooling is None:
+            return Published(folder, device, precision, token_budget), folder
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        transformer = AutoModel.from_pretrained(
+            folder, use_safetensors=True, local_files_only=True, trust_remote_code=False, dtype="float32"
+        )
+        positions = getattr(transformer.config, "max_position_embeddings", None) or tokenizer.model_max_length
+        tokeniser = Tokeniser(tokenizer, min(pooling.max_tokens or positions, positions, tokenizer.model_max_length))
+        forward: Forward
+        if Bert.fits(transformer.config):
+            forward = Bert(transformer, pooling, device, precision)
+        else:
+            forward = Padded(transformer, pooling, device, precision, tokeniser.padding)
+        return Passes(tokeniser, forward, token_budget), folder
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress the progress bars and log messages of transformers; restore its settings afterwards."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
