@@ -1,27 +1,23 @@
 """Check the lexical search on an NVIDIA GPU against the CPU, and time it: microseconds per query over millions of works.
 
-    python -m benchmarks.gpu.lexical [--works FILE] [--rows 5270000] [--mode TVLY] [--checked 1000] [--json FILE]
-
 The catalog: works recombined from the file (benchmarks/lexical/recombined.py). Queries with a target: texts of the
 catalog with some words removed and others added; without a target: newly recombined works. Checked: rows and scores equal the
 CPU's bit for bit, also with seeds and a floor. Timed: batches, from trigrams to rows on the host, beside the CPU's time on
-one core in the same run, and the target. Exit code 1 if a check fails, 3 without a GPU.
+one core in the same run, and the target.
 """
 
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from benchmarks import harness
 from benchmarks.lexical.recombined import Recipe
-from benchmarks.machine import describe
 from reflink.lexical import layout as layouts
 from reflink.lexical.cpu import searching
 from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows
@@ -60,16 +56,15 @@ def measure(
     print(f"on the device: {segment.nbytes / 2**30:.2f} GiB, sent in {time.perf_counter() - began:.1f} s")
     figures: dict[str, Any] = {"works": rows, "mode": mode, "bytes": segment.nbytes, "cases": {}}
     held = True
-    for name, queries in asked(recipe, catalog, mode, max(checked, *batches)).items():
+    for name, queries in kinds_of_queries(recipe, catalog, mode, max(checked, *batches)).items():
         some = queries.part(0, checked)
-        processor, expected = on_the_processor(catalog, some)
+        processor, expected = search_on_cpu(catalog, some)
         found = segment.search(catalog.alive, some, K)
         same = all(mine.tobytes() == theirs.tobytes() for mine, theirs in zip(found[:3], expected, strict=True))
         held &= same
         print(f"{'held  ' if same else 'BROKEN'} {name}: rows and scores of the processor for {len(some.floors):,} queries")
         case: dict[str, Any] = {
             "same": same, "processor_us": processor, "device_us": {},
-            "plan_us": planned(catalog, queries.part(0, max(batches))),
             "verified": found.verified / len(some.floors), "recounted": found.recounted / len(some.floors),
         }  # fmt: skip
         for batch in batches:
@@ -78,12 +73,11 @@ def measure(
             case["device_us"][str(batch)] = taken / len(part.floors) * 1e6
         figures["cases"][name] = case
         best = min(case["device_us"].values())
-        told = ", ".join(f"{each:,.1f} by {batch}" for batch, each in case["device_us"].items())
+        rates = ", ".join(f"{each:,.1f} by {batch}" for batch, each in case["device_us"].items())
         print(
-            f"       {told} us a query; the best is {best / AIM:.2f} of the aim of {AIM:.0f}, one core takes "
+            f"       {rates} us a query; the best is {best / AIM:.2f} of the aim of {AIM:.0f}, one core takes "
             f"{processor:,.0f}, {processor / best:,.0f} times as long\n"
-            f"       {case['plan_us']:.1f} us of it the host's planning; {case['verified']:,.0f} rows verified a query, "
-            f"{case['recounted']:,.1f} blocks counted again"
+            f"       {case['verified']:,.0f} rows verified a query, {case['recounted']:,.1f} blocks counted again"
         )
     return held, figures
 
@@ -96,7 +90,7 @@ def built(recipe: Recipe, rows: int, mode: Mode) -> LiveRows:
     return LiveRows(layout, ranks, np.ones(rows, np.bool_))
 
 
-def asked(recipe: Recipe, catalog: LiveRows, mode: Mode, number: int) -> dict[str, Queries]:
+def kinds_of_queries(recipe: Recipe, catalog: LiveRows, mode: Mode, number: int) -> dict[str, Queries]:
     """Return the kinds of queries by name."""
     new = [text for texts in recipe.texts(number, mode, SEED + 1) for text in texts]
     rng = np.random.default_rng(SEED)
@@ -110,20 +104,20 @@ def asked(recipe: Recipe, catalog: LiveRows, mode: Mode, number: int) -> dict[st
     row_of[catalog.ranks] = np.arange(len(catalog.ranks))
     targets = row_of[np.arange(number) % len(known)]
 
-    def ask(texts: Sequence[str], floor: float, seeds: Ints) -> Queries:
+    def queries(texts: Sequence[str], floor: float, seeds: Ints) -> Queries:
         each = np.arange(len(texts) + 1) if len(seeds) else np.zeros(len(texts) + 1, np.int64)
         return Queries(*trigram_sets(texts), np.full(len(texts), floor), seeds, each)
 
     none = np.empty(0, np.int64)
     return {
-        "without target": ask(new, 0.0, none),
-        "with target": ask(changed, 0.0, none),
-        "with target and seed": ask(changed, 0.0, targets),
-        f"without target, floor {FLOOR}": ask(new, FLOOR, none),
+        "without target": queries(new, 0.0, none),
+        "with target": queries(changed, 0.0, none),
+        "with target and seed": queries(changed, 0.0, targets),
+        f"without target, floor {FLOOR}": queries(new, FLOOR, none),
     }
 
 
-def on_the_processor(catalog: LiveRows, queries: Queries) -> tuple[float, tuple[Ints, Floats, Ints]]:
+def search_on_cpu(catalog: LiveRows, queries: Queries) -> tuple[float, tuple[Ints, Floats, Ints]]:
     """Return microseconds per query on one core, and rows, scores and counts; behind the hits, rows are -1 and scores 0."""
     blocks = np.arange(-(-len(catalog.alive) // BLOCK))
     parts = [queries.part(begin, begin + TOGETHER) for begin in range(0, len(queries.floors), TOGETHER)]
@@ -138,46 +132,6 @@ def on_the_processor(catalog: LiveRows, queries: Queries) -> tuple[float, tuple[
     return taken, (rows, scores, found)
 
 
-def planned(catalog: LiveRows, queries: Queries) -> float:
-    """Return the microseconds per query that the host takes to choose the trigrams to count, before seeds are known."""
-    from reflink.lexical.gpu import batches
-
-    taken = seconds(lambda: batches.planned(catalog.layout, queries, queries.floors), 3)
-    return taken / len(queries.floors) * 1e6
-
-
 def seconds(work: Callable[[], object], rounds: int) -> float:
     """Return the median after one uncounted call. Each call's results end in host memory."""
     return statistics.median(harness.seconds(work, rounds))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = harness.parser(__doc__)
-    parser.add_argument("--works", type=Path, default=Path("examples/works.jsonl"), help="whose parts the works are made of")
-    parser.add_argument("--rows", type=int, default=5_270_000, help="works that are searched")
-    parser.add_argument("--mode", choices=get_args(Mode), default="TVLY", help="which representative texts")
-    parser.add_argument("--checked", type=int, default=CHECKED, help="queries of each kind compared with the processor's hits")
-    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES, help="queries of a call that is timed")
-    parser.add_argument("--rounds", type=int, default=5, help="calls timed, for the median")
-    arguments = parser.parse_args(argv)
-    if not available():
-        print("no GPU here: nothing was checked and nothing timed", file=sys.stderr)
-        return 3
-    print(describe())
-    held, figures = measure(
-        arguments.works, arguments.rows, arguments.mode,
-        checked=arguments.checked, batches=arguments.batches, rounds=arguments.rounds,
-    )  # fmt: skip
-    harness.save(arguments.json, figures)
-    return 0 if held else 1
-
-
-def available() -> bool:
-    """Return whether there is a GPU that numba can use, or its simulator."""
-    from numba import cuda
-
-    return bool(cuda.is_available())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

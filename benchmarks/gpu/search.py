@@ -1,16 +1,13 @@
 """Check the search on a GPU against the CPU, and time it: references/s over millions of works, from vectors to hits.
 
-    python -m benchmarks.gpu.search [--works 5270000] [--dim 384] [--device cuda] [--json FILE]
-
 Checked: hits equal the CPU's bit for bit, also after additions and removals, and when searched from host memory; an index
-that does not fit is refused. Timed: by batch and by the number of scores held at once; the matrix products alone; a change.
-Works are synthetic unit vectors. Exit code 1 if a check fails, 3 without a GPU.
+that does not fit is refused. Timed: by batch and by the number of scores held at once; a change. Works are synthetic unit
+vectors.
 """
 
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -54,7 +51,6 @@ def measure(works: int, dim: int, name: str, batches: Sequence[int] = BATCHES) -
         print(f"{works:,} works of {dim} dimensions placed on {name} in {figures['placed_s']:.1f} s")
         checks["hits of the processor"] = same(index.search(queries[:CHECKED], HITS), expected)
         figures["rates"] = rates(index, queries, batches)
-        figures["products_ms"] = products(index, queries[: min(4096, batches[-1])])
         figures["change_ms"] = milliseconds(lambda: index.add([f"new {n}" for n in range(CHANGED)], queries[:CHANGED]))
         index.remove(expected.ids[:, 0].tolist())
         placed = index.search(queries[:CHECKED], HITS)
@@ -105,58 +101,3 @@ def rates(index: VectorIndex, queries: npt.NDArray[np.float32], batches: Sequenc
                 f"references/s, {multiplied:6.1f} TFLOP/s, matrix read at {len(index) * index.dim * 2 / taken / 1e6:6.0f} GB/s"
             )
     return figures
-
-
-def products(index: VectorIndex, queries: npt.NDArray[np.float32]) -> dict[str, float]:
-    """Time the products and maxima alone, in milliseconds; the rest of a search is selection, exact scoring and id lookup.
-
-    ``as searched``: queries × rows, maxima along rows of scores; ``turned``: rows × queries, maxima down their columns.
-    """
-    import torch
-
-    from reflink.semantic.gpu import scan
-
-    view = index._rows.view
-    assert view.device is not None
-
-    parts = list(view.device.read(view))
-    asked = torch.from_numpy(queries).to(view.device.device)
-    half = asked.half().T.contiguous()
-    step = max(1, device.SCORES // len(queries) // device.GROUP) * device.GROUP
-
-    def as_searched() -> None:
-        for _, matrix, _ in parts:
-            maxima, _ = scan._maxima(matrix, asked)
-            maxima[0, 0].item()  # waits
-
-    def turned() -> None:
-        for _, matrix, _ in parts:
-            for first in range(0, len(matrix), step):
-                scores = matrix[first : first + step] @ half
-                maxima = scores.view(-1, device.GROUP, len(queries)).amax(dim=1)
-            maxima[0, 0].item()
-
-    taken = {"as searched": milliseconds(as_searched), "turned": milliseconds(turned)}
-    told = ", ".join(f"{name} {value:.2f} ms" for name, value in taken.items())
-    print(f"batch {len(queries):5d}: products and maxima alone: {told}")
-    return taken
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = harness.parser(__doc__)
-    parser.add_argument("--works", type=int, default=5_270_000)
-    parser.add_argument("--dim", type=int, default=384)
-    parser.add_argument("--device", default="cuda")
-    arguments = parser.parse_args(argv)
-    import torch
-
-    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
-        print("no GPU here: nothing was checked and nothing timed", file=sys.stderr)
-        return 3
-    held, figures = measure(arguments.works, arguments.dim, arguments.device)
-    harness.save(arguments.json, figures)
-    return 0 if held else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""What is to be run on a GPU in one call runs: here at a small size, on the CPU as a torch device."""
+"""The benchmark of everything that runs on a GPU, at a small size, with the CPU as torch device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from benchmarks.gpu import search as gpu_search  # noqa: E402
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Small batches gain nothing from more, and lose much on a machine that is busy."""
+    """More threads do not speed up small batches."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -34,7 +34,7 @@ def some_texts(number: int) -> list[str]:
     return [work_text(work, "TVL", lexical=False) for work in islice(works, number)]
 
 
-def test_the_encoders_part_checks_and_times(capsys: pytest.CaptureFixture[str]):
+def test_the_encoder_is_checked_and_timed(capsys: pytest.CaptureFixture[str]):
     held, figures = gpu.encoder(some_texts(12), "cpu", budgets=(512,), calls=(4,))
     assert held
     assert set(figures["rates"]) == {"token budget 512", "4 texts a call", "sentence-transformers"}
@@ -42,21 +42,21 @@ def test_the_encoders_part_checks_and_times(capsys: pytest.CaptureFixture[str]):
     assert "of the time" in capsys.readouterr().out
 
 
-def test_from_texts_to_hits_is_checked_and_timed(capsys: pytest.CaptureFixture[str]):
+def test_the_path_from_texts_to_hits_is_checked_and_timed(capsys: pytest.CaptureFixture[str]):
     held, figures = gpu.both(some_texts(6), 700, "cpu", batches=(3, 6))
     assert held
     assert all(set(rates) == {"3", "6"} and min(rates.values()) > 0 for rates in figures["rates"].values())
     assert "of the aim of 25,000" in capsys.readouterr().out
 
 
-def test_the_searchs_part_checks_and_times():
+def test_the_search_is_checked_and_timed():
     held, figures = gpu_search.measure(700, 16, "cpu", batches=(1, 8))
     assert held
     assert set(figures["rates"]) == {"1", "8"}
 
 
-@pytest.mark.parametrize("part", ["encoder", "search", "both"])
-def test_without_a_gpu_it_says_so(
+@pytest.mark.parametrize("part", gpu.PARTS)
+def test_without_a_gpu_the_command_ends_with_a_message(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

@@ -1,11 +1,8 @@
-"""What the benchmark of the lexical search on a GPU asks, and what it says without one; its search: see simulated_device."""
+"""The queries of the benchmark of the lexical search on a GPU; ``simulated_segment`` tests its search."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from benchmarks.gpu import lexical as gpu_lexical
 from benchmarks.lexical.recombined import Recipe
@@ -14,12 +11,12 @@ from reflink.entities import Work
 from tests.data import ROOT
 
 
-def test_its_queries_have_a_target_or_none() -> None:
+def test_queries_find_their_targets_and_respect_the_floor() -> None:
     recipe = Recipe([work for work in read_works(ROOT / "examples" / "works.jsonl") if isinstance(work, Work)])
     catalog = gpu_lexical.built(recipe, 3000, "TVLY")
-    ways = gpu_lexical.asked(recipe, catalog, "TVLY", 40)
-    targets = ways["with target and seed"].seeds
-    found = {name: gpu_lexical.on_the_processor(catalog, queries)[1] for name, queries in ways.items()}
+    kinds = gpu_lexical.kinds_of_queries(recipe, catalog, "TVLY", 40)
+    targets = kinds["with target and seed"].seeds
+    found = {name: gpu_lexical.search_on_cpu(catalog, queries)[1] for name, queries in kinds.items()}
     assert np.mean(found["with target"][0][:, 0] == targets) > 0.9
     assert np.median(found["with target"][1][:, 0]) > np.median(found["without target"][1][:, 0])
     for each in zip(found["with target"], found["with target and seed"], strict=True):
@@ -27,10 +24,3 @@ def test_its_queries_have_a_target_or_none() -> None:
     rows, scores, numbers = found[f"without target, floor {gpu_lexical.FLOOR}"]
     assert (scores[numbers[:, None] > np.arange(gpu_lexical.K)] >= gpu_lexical.FLOOR).all()
     assert (rows[numbers[:, None] <= np.arange(gpu_lexical.K)] == -1).all()
-
-
-def test_without_a_gpu_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(gpu_lexical, "available", lambda: False)
-    assert gpu_lexical.main(["--json", str(tmp_path / "figures.json")]) == 3
-    assert "no GPU here" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Segments of a handful of texts that are laid out as those of millions are."""
+"""Small segments with the layout of large ones, and real texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.data import shared_data
 
 @pytest.fixture(params=["lists", "bitmaps"])
 def laid_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Every segment has lists only, or every one has bitmaps, shared ones too, and lists of the rarer trigrams."""
+    """Give all segments lists only, or bitmaps (some of them shared) and lists of the rarer trigrams."""
     if request.param == "bitmaps":
         monkeypatch.setattr(layout, "LEAST_WITH_BITMAPS", 1)
         monkeypatch.setattr(layout, "FREQUENT", 3)
@@ -27,7 +27,7 @@ def laid_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture(scope="session")
 def real_texts() -> dict[str, dict[str, str]]:
-    """Lexical texts of 20,000 real works by mode and id."""
+    """Return the lexical texts of 20,000 real works by mode and id."""
     with gzip.open(shared_data() / "works.jsonl.gz") as lines:
         works = [Work.from_json(line) for line in islice(lines, 20_000)]
     modes: tuple[Mode, ...] = ("Raw", "T", "TVLY")

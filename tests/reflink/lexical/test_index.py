@@ -1,7 +1,9 @@
+"""The lexical index against brute force over the definition of the score."""
+
 import gzip
 import itertools
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,7 @@ def check(index: LexicalIndex, texts: dict[str, str], queries: Sequence[str], k:
     assert hits.scores.dtype == np.float64
     assert list(hits) == [brute(texts, query, k, floor or 0.0) for query in queries]
     assert len(index) == len(texts)
-    # Seeds change no answer, whether they are good, bad or unknown.
+    # Seeds, whether good, bad or unknown, do not change the hits.
     good = [[id_ for id_, _ in near] for near in hits]
     for seeds in (good, [sorted(texts)] * len(queries), [["unknown", "é"]] * len(queries)):
         assert list(index.search(queries, k, floor, seeds)) == list(hits)
@@ -46,7 +48,7 @@ floors = st.one_of(st.none(), st.sampled_from([0.2, 0.4, 0.5, 1.0]))
 @pytest.mark.usefixtures("laid_out")
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations, st.lists(short, max_size=4), st.integers(1, 15), floors)
-def test_whatever_happens_the_answer_is_that_of_brute_force(
+def test_after_any_changes_the_hits_equal_those_of_brute_force(
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[tuple[str, list[tuple[str, str]]]],
     queries: list[str],
@@ -72,34 +74,7 @@ def test_whatever_happens_the_answer_is_that_of_brute_force(
         assert (id_ in index) == (id_ in texts)
 
 
-@pytest.mark.usefixtures("laid_out")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.permutations(["pmid:3", "pmid:1", "doi:10.1", "pmid:2"]), st.integers(1, 4))
-def test_ties_go_to_the_smallest_id_whatever_the_order_of_arrival(order: list[str], k: int) -> None:
-    index = LexicalIndex()
-    for id_ in order:
-        index.add([id_], ["soil fungi"])
-    assert index.search(["soil fungus"], k).ids[0].tolist() == sorted(order)[:k]
-
-
-def test_no_common_trigram_is_no_hit_and_short_texts_have_none() -> None:
-    index = LexicalIndex()
-    index.add(["a", "b", "c"], ["ab", "", "abc"])
-    assert len(index) == 3
-    assert "b" in index
-    hits = index.search(["abc", "ab", "", "xyz"], 2)
-    assert hits.ids.tolist() == [["c", None], [None, None], [None, None], [None, None]]
-    assert hits.scores[0, 0] == 1.0
-    assert np.isnan(hits.scores).sum() == 7
-
-
-def test_an_empty_index_answers() -> None:
-    hits = LexicalIndex().search(["abc"], 3)
-    assert hits.ids.tolist() == [[None] * 3]
-    assert LexicalIndex().search([], 1).ids.shape == (0, 1)
-
-
-def test_what_cannot_be_added_changes_nothing() -> None:
+def test_invalid_additions_are_refused_and_change_nothing() -> None:
     index = LexicalIndex()
     index.add(["a"], ["soil"])
     for names, texts, message in (
@@ -112,22 +87,23 @@ def test_what_cannot_be_added_changes_nothing() -> None:
     check(index, {"a": "soil"}, ["soil"], 1)
 
 
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="k is 0"):
-        LexicalIndex().search(["abc"], 0)
-    with pytest.raises(ValueError, match="not normalised"):
-        LexicalIndex().search(["ABC"], 1)
-    with pytest.raises(ValueError, match="floor is NaN"):
-        LexicalIndex().search(["abc"], 1, float("nan"))
-    with pytest.raises(ValueError, match="1 lists of seeds for 2 texts"):
-        LexicalIndex().search(["abc", "abd"], 1, seeds=[["a"]])
-    with pytest.raises(ValueError, match="unknown mode"):
-        LexicalIndex("X")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="threads is 0"):
-        LexicalIndex(threads=0)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: LexicalIndex().search(["abc"], 0), "k is 0"),
+        (lambda: LexicalIndex().search(["ABC"], 1), "not normalised"),
+        (lambda: LexicalIndex().search(["abc"], 1, float("nan")), "floor is NaN"),
+        (lambda: LexicalIndex().search(["abc", "abd"], 1, seeds=[["a"]]), "1 lists of seeds for 2 texts"),
+        (lambda: LexicalIndex("X"), "unknown mode"),  # type: ignore[arg-type]
+        (lambda: LexicalIndex(threads=0), "threads is 0"),
+    ],
+)
+def test_invalid_arguments_are_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
-def test_segments_stay_few() -> None:
+def test_the_number_of_segments_grows_with_the_logarithm_of_the_texts() -> None:
     index = LexicalIndex()
     for number in range(300):
         index.add([str(number)], ["abc"])
@@ -138,7 +114,7 @@ def test_segments_stay_few() -> None:
     assert sum(len(part.segment) for part in index._growth.parts) < 30
 
 
-def test_a_folder_of_another_mode_or_damaged_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_damaged_or_of_another_mode_is_refused(tmp_path: Path) -> None:
     index = LexicalIndex("TVL")
     index.add(["a", "b"], ["soil", "water"])
     index.save(tmp_path)
@@ -162,15 +138,7 @@ def test_a_folder_of_another_mode_or_damaged_is_refused(tmp_path: Path) -> None:
         LexicalIndex.open(tmp_path)
 
 
-def test_an_empty_index_is_saved_and_opened(tmp_path: Path) -> None:
-    LexicalIndex("T").save(tmp_path)
-    index = LexicalIndex.open(tmp_path, mode="T")
-    assert len(index) == 0
-    index.add(["a"], ["soil"])
-    check(index, {"a": "soil"}, ["soil"], 1)
-
-
-def test_saving_over_the_folder_it_was_opened_from(tmp_path: Path) -> None:
+def test_an_index_can_be_saved_to_the_folder_from_which_it_was_opened(tmp_path: Path) -> None:
     index = LexicalIndex("T")
     index.add(["a", "b"], ["soil", "water"])
     index.save(tmp_path)
@@ -183,7 +151,7 @@ def test_saving_over_the_folder_it_was_opened_from(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("laid_out")
-def test_a_megabyte_of_text() -> None:
+def test_a_text_of_a_megabyte_is_found() -> None:
     rng = np.random.default_rng(1)
     long = "".join(rng.choice(list(string.ascii_lowercase + " "), 1_000_000))
     index = LexicalIndex()
@@ -192,7 +160,7 @@ def test_a_megabyte_of_text() -> None:
     assert index.search(["soil fungi"], 1).ids[0, 0] == "short"
 
 
-def test_real_works_find_themselves_and_agree_with_brute_force() -> None:
+def test_real_works_find_themselves_and_hits_equal_those_of_brute_force() -> None:
     with gzip.open(shared_data() / "works.jsonl.gz") as lines:
         works = [Work.from_json(line) for line in itertools.islice(lines, 3000)]
     texts = {work.id: work_text(work, "Raw", lexical=True) for work in works}

@@ -13,6 +13,7 @@ from reflink.lexical.titles import TitleMatch, s2orc
 from reflink.lexical.trigrams import ALPHABET
 from reflink.text import work_text
 from tests.profiles import examples
+from tests.reflink.lexical.plain import indexed
 from tests.reflink.lexical.test_trigrams import defined
 
 ids = st.sampled_from([f"doi:10.{n}" for n in range(12)] + ["pmid:1", "é", "z\U0001f600"])
@@ -85,19 +86,13 @@ def test_invalid_additions_are_refused_and_change_nothing() -> None:
 # S2ORC's rule
 
 
-def lexical(works: dict[str, str]) -> LexicalIndex:
-    index = LexicalIndex("T")
-    index.add(list(works), list(works.values()))
-    return index
-
-
 def test_the_s2orc_rule_excludes_four_fifths_and_includes_the_next_greater_score() -> None:
     # Seven trigrams each, six of them common: 12 / 15. Eight each, seven of them common: 14 / 17.
     assert defined("abcdefghi", "abcdefghx") == Fraction(4, 5)
     assert defined("abcdefghij", "abcdefghix") == Fraction(14, 17)
-    index = lexical({"a": "abcdefghi"})
+    index = indexed({"a": "abcdefghi"})
     assert s2orc(index, ["abcdefghx", "abcdefghi", "zzz", ""]) == [None, ("a", 1.0), None, None]
-    assert s2orc(lexical({"a": "abcdefghij"}), ["abcdefghix"]) == [("a", 14 / 17)]
+    assert s2orc(indexed({"a": "abcdefghij"}), ["abcdefghix"]) == [("a", 14 / 17)]
     assert s2orc(index, ["abcdefghx"], least=0.79) == [("a", 0.8)]
 
 
@@ -112,8 +107,8 @@ LETTERS = ALPHABET[1:]  # each once: every trigram is another
 )
 def test_four_fifths_is_excluded_for_sets_of_any_size(known: str, query: str) -> None:
     assert defined(known, query) == Fraction(4, 5)
-    assert s2orc(lexical({"a": known}), [query]) == s2orc(lexical({"a": query}), [known]) == [None]
-    assert s2orc(lexical({"a": known}), [query], least=0.7999999) == [("a", 0.8)]
+    assert s2orc(indexed({"a": known}), [query]) == s2orc(indexed({"a": query}), [known]) == [None]
+    assert s2orc(indexed({"a": known}), [query], least=0.7999999) == [("a", 0.8)]
 
 
 close = st.text(alphabet="ab", max_size=14)
@@ -125,7 +120,7 @@ def test_the_s2orc_rule_agrees_with_exact_arithmetic(works: dict[str, str], quer
         best = min(((-defined(query, title), id_) for id_, title in works.items()), default=(Fraction(0), ""))
         return (best[1], float(-best[0])) if -best[0] > Fraction(4, 5) else None
 
-    assert s2orc(lexical(works), queries) == [expected(query) for query in queries]
+    assert s2orc(indexed(works), queries) == [expected(query) for query in queries]
 
 
 def test_an_index_of_another_mode_is_refused() -> None:

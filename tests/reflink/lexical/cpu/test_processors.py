@@ -1,4 +1,4 @@
-"""The kernels compiled for lesser processors than this one: the vectors of 512 bits become whatever those have."""
+"""The kernels compiled for processors with narrower registers find the same hits."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-#: Without AVX-512, and without AVX at all; elsewhere what every processor of the kind has.
+#: Without AVX-512, and without AVX; on other machines the generic processor.
 PROCESSORS = ["x86-64-v3", "x86-64"] if platform.machine() in ("x86_64", "AMD64") else ["generic"]
-CHECKED = ("test_vectors.py", "test_searching.py::test_the_answer_is_that_of_counting", "../segments/test_segment.py")
-#: Counting so wide that it would use the widest registers, and the code that it becomes.
+CHECKED = ("test_vectors.py", "test_searching.py::test_hits_equal_those_of_counting", "../segments/test_segment.py")
+#: Compiles a count wide enough for the widest registers, and prints the registers that its code uses.
 WIDTHS = """
 import numba, numpy as np
 from tests.reflink.lexical.cpu.test_vectors import few, WIDTH
@@ -25,7 +25,7 @@ print([name for name in ("zmm", "ymm", "xmm") if "%" + name in code])
 
 @pytest.mark.full
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_the_hits_are_the_same_on(processor: str, tmp_path: Path) -> None:
+def test_the_hits_are_the_same_on_processor(processor: str, tmp_path: Path) -> None:
     # Features that are not named are this processor's own.
     named = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
     here = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""The search of large segments: several blocks and lists of rows, as the kernels are built for."""
+"""The search of segments with several blocks and lists of rows, against counting in numpy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from reflink.lexical import LexicalIndex, layout
 from reflink.lexical.layout import BLOCK, LIST_BLOCK
-from tests.reflink.lexical.plain import Counted, made, vocabulary
+from tests.reflink.lexical.plain import Counted, indexed, made, vocabulary
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -16,8 +16,8 @@ def catalog(rng: np.random.Generator, number: int, words: list[str]) -> dict[str
     return {f"pmid:{at}": text for at, text in enumerate(made(rng, number, words))}
 
 
-def asked(rng: np.random.Generator, texts: dict[str, str], words: list[str], number: int) -> list[str]:
-    """Texts of the catalog changed a little, texts that are near none, and odd ones."""
+def queries_of(rng: np.random.Generator, texts: dict[str, str], words: list[str], number: int) -> list[str]:
+    """Return slightly changed texts of the catalog, unrelated texts and unusual texts."""
     ids = rng.choice(list(texts), number)
     near = [texts[id_][2:-3].replace("a", "e", 2).strip() for id_ in ids]
     return [*near, *made(rng, number, words, 25), "", "ab", words[0], " ".join(words)]
@@ -25,14 +25,13 @@ def asked(rng: np.random.Generator, texts: dict[str, str], words: list[str], num
 
 @pytest.mark.parametrize("alphabet", ["ab", LETTERS])
 @pytest.mark.parametrize("number", [BLOCK, 3 * BLOCK + 17, 2 * LIST_BLOCK + 5])
-def test_the_answer_is_that_of_counting(number: int, alphabet: str) -> None:
+def test_hits_equal_those_of_counting(number: int, alphabet: str) -> None:
     rng = np.random.default_rng(number)
     words = vocabulary(rng, 3000, alphabet)
     texts = catalog(rng, number, words)
-    index = LexicalIndex("T")
-    index.add(list(texts), list(texts.values()))
+    index = indexed(texts)
     assert len(index._growth.parts[0].segment.layout.shares)
-    plain, queries = Counted(texts), asked(rng, texts, words, 12)
+    plain, queries = Counted(texts), queries_of(rng, texts, words, 12)
     for k, floor in ((1, None), (2, None), (7, None), (1, 0.5), (3, 0.9)):
         want = [plain.best(query, k, floor or 0.0) for query in queries]
         assert list(index.search(queries, k, floor)) == want
@@ -41,49 +40,43 @@ def test_the_answer_is_that_of_counting(number: int, alphabet: str) -> None:
         assert list(index.search(queries, k, floor, seeds)) == want
 
 
-def test_a_query_of_more_bitmaps_than_a_byte_counts() -> None:
+def test_a_query_may_have_more_bitmaps_than_a_byte_counts() -> None:
     rng = np.random.default_rng(3)
     words = vocabulary(rng, 400, "abcde")
     texts = {f"{at}": text for at, text in enumerate(made(rng, BLOCK + 100, words, 150))}
-    index, plain = LexicalIndex("T"), Counted(texts)
-    index.add(list(texts), list(texts.values()))
+    index, plain = indexed(texts), Counted(texts)
     queries = [" ".join(rng.choice(words, 200)) for _ in range(4)]
     assert list(index.search(queries, 4)) == [plain.best(query, 4) for query in queries]
 
 
-def test_a_query_with_more_rare_trigrams_than_a_byte_counts() -> None:
-    """A row that has hundreds of them comes by the same count of eight bits more than once."""
+def test_a_query_may_have_more_rare_trigrams_than_a_byte_counts() -> None:
+    """A row with hundreds of them reaches the same count of eight bits more than once."""
     rng = np.random.default_rng(7)
     pages = ["".join(rng.choice(list(LETTERS), 900)) for _ in range(40)]
     texts = {f"{at}": text for at, text in enumerate(made(rng, 3 * BLOCK, vocabulary(rng, 500, "abc")))}
     texts |= {f"page {at}": text for at, text in enumerate(pages)}
-    index, plain = LexicalIndex("T"), Counted(texts)
-    index.add(list(texts), list(texts.values()))
+    index, plain = indexed(texts), Counted(texts)
     queries = [" ".join(pages), " ".join(pages[:3]), pages[7][:600], " ".join(text[:300] for text in pages)]
     assert list(index.search(queries, 50)) == [plain.best(query, 50) for query in queries]
 
 
-def test_threads_change_no_answer() -> None:
+def test_the_number_of_threads_changes_no_hit() -> None:
     rng = np.random.default_rng(4)
     words = vocabulary(rng, 2000, LETTERS)
     texts = catalog(rng, 3 * BLOCK, words)
-    one, three = LexicalIndex("T"), LexicalIndex("T", threads=3)
-    for index in (one, three):
-        index.add(list(texts), list(texts.values()))
-    queries = asked(rng, texts, words, 20)
-    assert list(one.search(queries, 3)) == list(three.search(queries, 3))
+    queries = queries_of(rng, texts, words, 20)
+    assert list(indexed(texts).search(queries, 3)) == list(indexed(texts, threads=3).search(queries, 3))
 
 
-def test_many_equal_texts_go_to_the_smallest_ids() -> None:
+def test_of_many_equal_texts_the_smallest_ids_are_found() -> None:
     texts = {f"{at:05}": "soil fungi of the forest" for at in range(2 * BLOCK)} | {"0": "soil fungi of the forests"}
-    index = LexicalIndex("T")
-    index.add(list(texts), list(texts.values()))
+    index = indexed(texts)
     assert index.search(["soil fungi of a forest"], 3).ids[0].tolist() == ["00000", "00001", "00002"]
     index.remove(["00001"])
     assert index.search(["soil fungi of a forest"], 3).ids[0].tolist() == ["00000", "00002", "00003"]
 
 
-def test_thousands_of_changes_merges_and_reopenings(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_hits_equal_those_of_counting_after_thousands_of_changes(tmp_path_factory: pytest.TempPathFactory) -> None:
     rng = np.random.default_rng(5)
     words = vocabulary(rng, 1500, LETTERS)
     index, texts = LexicalIndex("T"), dict[str, str]()
@@ -101,30 +94,28 @@ def test_thousands_of_changes_merges_and_reopenings(tmp_path_factory: pytest.Tem
             index.save(folder)
             index = LexicalIndex.open(folder)
         if turn % 5 == 0:
-            plain, queries = Counted(texts), asked(rng, texts, words, 4)
+            plain, queries = Counted(texts), queries_of(rng, texts, words, 4)
             assert list(index.search(queries, 3)) == [plain.best(query, 3) for query in queries]
             assert len(index) == len(texts)
     index.settle()
     assert len(index._growth.parts) < 10
 
 
-def test_real_texts_of_every_mode_find_what_counting_finds(real_texts: dict[str, dict[str, str]]) -> None:
+def test_hits_of_real_texts_equal_those_of_counting_in_every_mode(real_texts: dict[str, dict[str, str]]) -> None:
     rng = np.random.default_rng(6)
     for mode, texts in real_texts.items():
-        index, plain = LexicalIndex(mode), Counted(texts)  # type: ignore[arg-type]
-        index.add(list(texts), list(texts.values()))
+        index, plain = indexed(texts, mode), Counted(texts)  # type: ignore[arg-type]
         queries = [texts[id_][4:90].strip() for id_ in rng.choice(list(texts), 25)]
         assert list(index.search(queries, 2)) == [plain.best(query, 2) for query in queries], mode
         assert list(index.search(queries, 1, 0.8)) == [plain.best(query, 1, 0.8) for query in queries], mode
 
 
 @pytest.mark.parametrize("share", [0.01, 1.0])
-def test_the_bitmaps_shares_change_speed_only(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+def test_the_shares_of_bitmaps_change_no_hit(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
     monkeypatch.setattr(layout, "SHARED", share)
     rng = np.random.default_rng(8)
     words = vocabulary(rng, 800, LETTERS)
     texts = catalog(rng, 2 * BLOCK, words)
-    index, plain = LexicalIndex("T"), Counted(texts)
-    index.add(list(texts), list(texts.values()))
-    queries = asked(rng, texts, words, 8)
+    index, plain = indexed(texts), Counted(texts)
+    queries = queries_of(rng, texts, words, 8)
     assert list(index.search(queries, 2)) == [plain.best(query, 2) for query in queries]

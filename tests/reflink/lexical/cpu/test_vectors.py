@@ -1,3 +1,5 @@
+"""Vertical counting in vectors against counting in numpy."""
+
 import numba
 import numpy as np
 import pytest
@@ -10,32 +12,31 @@ from reflink.lexical.layout import aligned
 WIDTH = 2 * LANES
 
 
-@numba.njit
-def few(bits, stride, rows, least, out):  # type: ignore[no-untyped-def]
-    some = False
-    for word in range(0, WIDTH, LANES):
-        if count_rows(bits, word, stride, rows, 0, len(rows), least, out, word, 0):
-            some = True
-    return some
+def counter(count_in_vector):  # type: ignore[no-untyped-def]
+    """Return a compiled function that counts rows of ``WIDTH`` words."""
+
+    @numba.njit
+    def count(bits, stride, rows, least, out):  # type: ignore[no-untyped-def]
+        some = False
+        for word in range(0, WIDTH, LANES):
+            if count_in_vector(bits, word, stride, rows, 0, len(rows), least, out, word, 0):
+                some = True
+        return some
+
+    return count
 
 
-@numba.njit
-def many(bits, stride, rows, least, out):  # type: ignore[no-untyped-def]
-    some = False
-    for word in range(0, WIDTH, LANES):
-        if count_many_rows(bits, word, stride, rows, 0, len(rows), least, out, word, 0):
-            some = True
-    return some
+few, many = counter(count_rows), counter(count_many_rows)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 15), st.sampled_from([0.02, 0.5, 0.97]), st.data())
-def test_the_counts_are_those_of_counting(seed: int, groups: int, share: float, data: st.DataObject) -> None:
+def test_both_counters_equal_counting_in_numpy(seed: int, groups: int, share: float, data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)
     number = 40
     bits = np.zeros((number + 1, WIDTH), np.uint64)
     bits[:number] = np.packbits(rng.random((number, WIDTH * 64)) < share, axis=1, bitorder="little").view(np.uint64)
     rows = rng.integers(0, number, groups * ROWS).astype(np.int32)
-    rows[len(rows) - data.draw(st.integers(0, ROWS - 1)) :] = number  # the empty one fills up
+    rows[len(rows) - data.draw(st.integers(0, ROWS - 1)) :] = number  # padding with the empty row
     least = data.draw(st.integers(1, len(rows)))
     want = count_rows_plain(bits, rows, least)
     for count in (few, many):
@@ -45,7 +46,7 @@ def test_the_counts_are_those_of_counting(seed: int, groups: int, share: float, 
 
 
 @pytest.mark.parametrize("number", [255, 4000])
-def test_counts_of_more_bits(number: int) -> None:
+def test_counts_up_to_the_limit_of_the_planes(number: int) -> None:
     bits = np.full((2, WIDTH), 2**64 - 1, np.uint64)
     bits[1] = 0
     rows = np.zeros(-(-number // ROWS) * ROWS, np.int32)
@@ -57,23 +58,23 @@ def test_counts_of_more_bits(number: int) -> None:
         assert not count(bits.ravel(), WIDTH, rows, number + 1 if number < 255 or count is many else 255, out) or number == 255
 
 
-def test_no_rows_reach_nothing() -> None:
+def test_without_rows_no_count_reaches_one() -> None:
     out = np.full(WIDTH, 7, np.uint64)
     assert not few(np.zeros(WIDTH, np.uint64), WIDTH, np.empty(0, np.int32), 1, out)
     assert not out.any()
 
 
-def test_asking_for_memory_reads_none() -> None:
+def test_a_prefetch_beyond_the_array_does_not_fault() -> None:
     @numba.njit
-    def ask(array, index):  # type: ignore[no-untyped-def]
+    def prefetched(array, index):  # type: ignore[no-untyped-def]
         prefetch(array, index)
         return True
 
-    assert ask(np.zeros(4, np.uint16), 10**12)
-    assert ask(np.zeros(4, np.float64), np.uint32(3))
+    assert prefetched(np.zeros(4, np.uint16), 10**12)
+    assert prefetched(np.zeros(4, np.float64), np.uint32(3))
 
 
 @given(st.integers(0, 200))
-def test_bitmaps_begin_a_cache_line(words: int) -> None:
+def test_bitmaps_are_aligned_to_a_cache_line(words: int) -> None:
     array = aligned(words)
     assert (len(array), array.ctypes.data % 64 if words else 0, array.any()) == (words, 0, False)

@@ -1,4 +1,4 @@
-"""The search on a GPU gives the CPU's hits: in numba's simulator, which is chosen for a whole process, so in one of its own."""
+"""Run the tests of the search on a GPU in numba's simulator, which applies to a whole process, so in a separate process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from tests.data import ROOT
 
 
-def test_in_the_simulator_every_test_of_the_device_passes() -> None:
+def test_the_tests_of_the_segment_pass_in_the_simulator() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/reflink/lexical/gpu/simulated_segment.py"]
     environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
@@ -17,7 +17,7 @@ def test_in_the_simulator_every_test_of_the_device_passes() -> None:
     assert " passed" in done.stdout
 
 
-def test_whoever_imports_the_search_imports_nothing_of_the_device() -> None:
+def test_importing_the_search_imports_no_module_of_the_gpu() -> None:
     script = "import sys, reflink.lexical; print([name for name in sys.modules if name.startswith('reflink.lexical.gpu')])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"

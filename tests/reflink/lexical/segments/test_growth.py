@@ -1,4 +1,4 @@
-"""Merges in the background: nobody waits for one, and what changes meanwhile is not lost."""
+"""Background merges block no search and no change, and lose no concurrent change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.reflink.lexical.plain import Counted, made, vocabulary
 
 
 class Held:
-    """Merges that end when they are told to."""
+    """Merges that wait for an event before they end."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self.go_on = threading.Event(), threading.Event()
@@ -40,66 +40,51 @@ def fill(index: LexicalIndex, ids: range, text: str = "soil fungi") -> None:
     index.add([f"{at:03}" for at in ids], [f"{text} {at:03}" for at in ids])
 
 
-def test_changes_and_searches_go_on_while_segments_are_merged(held: Held) -> None:
+def merging(held: Held) -> LexicalIndex:
+    """Return an index of 40 texts whose two segments are being merged."""
     index = LexicalIndex("T")
     fill(index, range(20))
     fill(index, range(20, 40))
     assert held.begun.wait(60)
+    return index
+
+
+def test_changes_and_searches_during_a_merge_are_kept(held: Held) -> None:
+    index = merging(held)
     index.remove(["003", "025"])
     index.add(["004", "026", "100"], ["water moss", "desert sand", "soil fungi 100"])
     assert index.search(["water moss"], 1).ids[0, 0] == "004"
     assert index.search(["soil fungi 003"], 1).ids[0, 0] != "003"
-    assert len(index) == 39
-    before = list(index.search(["soil fungi 025", "water moss", "desert sand", "soil fungi 004"], 40))
+    queries = ["soil fungi 025", "water moss", "desert sand", "soil fungi 004"]
+    before = list(index.search(queries, 40))
     held.go_on.set()
     index.settle()
-    assert list(index.search(["soil fungi 025", "water moss", "desert sand", "soil fungi 004"], 40)) == before
+    assert list(index.search(queries, 40)) == before
     assert len(index) == 39
     assert "003" not in index
-    # One of both, in which what died meanwhile is dead, and what came meanwhile.
+    # The merged segment without the rows removed meanwhile, and the segment added meanwhile.
     assert [part.count for part in index._growth.parts] == [36, 3]
 
 
-def test_what_comes_back_during_a_merge_is_there_once(held: Held) -> None:
-    index = LexicalIndex("T")
-    fill(index, range(20))
-    fill(index, range(20, 40))
-    assert held.begun.wait(60)
-    index.remove(["005"])
-    index.add(["005"], ["soil fungi 005"])
+@pytest.mark.parametrize(
+    ("removed", "again"), [([5], [5]), (range(40), []), (range(20), []), (range(20, 40), [])],
+    ids=["one and added again", "all", "all of the first", "all of the second"],
+)  # fmt: skip
+def test_texts_removed_during_a_merge_are_absent_and_texts_added_again_occur_once(
+    held: Held, removed: range | list[int], again: list[int]
+) -> None:
+    index = merging(held)
+    index.remove([f"{at:03}" for at in removed])
+    for at in again:
+        fill(index, range(at, at + 1))
     held.go_on.set()
     index.settle()
-    assert [id_ for id_ in index.search(["soil fungi 005"], 40).ids[0] if id_ == "005"] == ["005"]
-    assert len(index) == 40
+    left = sorted(f"{at:03}" for at in {*range(40)} - {*removed} | {*again})
+    assert len(index) == len(left) == sum(part.count for part in index._growth.parts)
+    assert sorted(id_ for id_ in index.search(["soil fungi"], 60).ids[0] if id_) == left
 
 
-def test_all_may_die_during_a_merge(held: Held) -> None:
-    index = LexicalIndex("T")
-    fill(index, range(20))
-    fill(index, range(20, 40))
-    assert held.begun.wait(60)
-    index.remove([f"{at:03}" for at in range(40)])
-    held.go_on.set()
-    index.settle()
-    assert len(index) == 0
-    assert index._growth.parts == ()
-
-
-@pytest.mark.parametrize("gone", [range(20), range(20, 40)])
-def test_all_of_one_of_two_may_die_while_they_are_merged(held: Held, gone: range) -> None:
-    index = LexicalIndex("T")
-    fill(index, range(20))
-    fill(index, range(20, 40))
-    assert held.begun.wait(60)
-    index.remove([f"{at:03}" for at in gone])
-    left = sorted({f"{at:03}" for at in range(40)} - {f"{at:03}" for at in gone})
-    held.go_on.set()
-    index.settle()
-    assert len(index) == 20
-    assert sorted(id_ for id_ in index.search(["soil fungi"], 40).ids[0] if id_) == left
-
-
-def test_what_a_merge_dies_of_is_told_once_and_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_merge_is_raised_once_and_blocks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "AT_ONCE", 4)
     index = LexicalIndex("T")
     fill(index, range(20))
@@ -119,8 +104,8 @@ def no_memory(_: object) -> Segment:
     raise MemoryError("of a merge")
 
 
-def test_searches_beside_changes_see_whole_ones() -> None:
-    """Two texts are always replaced together: no search may see one without the other, or none, or both twice."""
+def test_searches_see_each_concurrent_change_completely() -> None:
+    """Two texts are always replaced together: no search may see only one of them, neither, or either twice."""
     rng = np.random.default_rng(1)
     words = vocabulary(rng, 300, "abcdefghij")
     index = LexicalIndex("T")
@@ -145,7 +130,7 @@ def test_searches_beside_changes_see_whole_ones() -> None:
     assert not wrong
 
 
-def test_many_writers() -> None:
+def test_concurrent_writers_lose_no_change() -> None:
     rng = np.random.default_rng(2)
     words = vocabulary(rng, 500, "abcdefghij")
     shares = [{f"{part}-{at}": text for at, text in enumerate(made(rng, 1500, words))} for part in range(3)]

@@ -1,4 +1,4 @@
-"""What a segment holds, by its definition; merging; files that do not fit together."""
+"""The layout of a segment, its kernels and its merges against their definitions; inconsistent files are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def named(found: list[str]) -> list[str]:
 
 
 def bitmap(segment: Segment, number: int) -> npt.NDArray[np.bool_]:
-    """Which rows are in it."""
+    """Return the mask of the rows in a bitmap."""
     blocks = segment.layout.bits.reshape(-1, len(segment.layout.shares) + 1, WORDS)
     bits = np.unpackbits(np.ascontiguousarray(blocks[:, number]).view(np.uint8), bitorder="little")
     return bits[: len(segment)].astype(bool)
@@ -35,7 +35,7 @@ def bitmap(segment: Segment, number: int) -> npt.NDArray[np.bool_]:
 
 @quiet
 @given(texts)
-def test_a_layout_is_what_it_says(found: list[str]) -> None:
+def test_a_layout_agrees_with_its_definition(found: list[str]) -> None:
     segment = Segment.build(named(found), found)
     own = segment.layout
     assert sorted(segment.ranks.tolist()) == list(range(len(found)))
@@ -65,20 +65,20 @@ def test_a_layout_is_what_it_says(found: list[str]) -> None:
 
 @quiet
 @given(texts, texts, st.integers(1, 30), st.floats(0, 1), st.data())
-def test_the_kernels_find_what_plain_numpy_finds(
+def test_the_kernels_agree_with_plain_numpy(
     found: list[str], queries: list[str], k: int, floor: float, data: st.DataObject
 ) -> None:
     segment = Segment.build(named(found), found)
     alive = np.array(data.draw(st.lists(st.booleans(), min_size=len(found), max_size=len(found))))
     codes, offsets = trigram_sets(queries)
     live, none = LiveRows(segment.layout, segment.ranks, alive), np.empty(0, np.int64)
-    asked = Queries(codes, offsets, np.full(len(queries), floor), none, np.zeros(len(queries) + 1, np.int64))
-    want = plain.search(live, asked, k)
+    batch = Queries(codes, offsets, np.full(len(queries), floor), none, np.zeros(len(queries) + 1, np.int64))
+    want = plain.search(live, batch, k)
     if len(segment.layout.shares):
-        *got, verified = searching.search(live, asked, k, np.arange(1))
+        *got, verified = searching.search(live, batch, k, np.arange(1))
         assert (verified >= got[2]).all()
     else:
-        got = list(counting.search(live, asked, k))
+        got = list(counting.search(live, batch, k))
     for query, size in enumerate(want[2]):
         assert got[2][query] == size
         assert got[0][query, :size].tolist() == want[0][query, :size].tolist()
@@ -87,7 +87,7 @@ def test_the_kernels_find_what_plain_numpy_finds(
 
 @quiet
 @given(texts, texts, st.data())
-def test_merging_equals_building_from_what_is_alive(first: list[str], second: list[str], data: st.DataObject) -> None:
+def test_a_merge_equals_building_from_the_living_rows(first: list[str], second: list[str], data: st.DataObject) -> None:
     all_texts = dict(enumerate(first + second))
     names = data.draw(st.permutations([f"{at:03}" for at in all_texts]))
     dead = sorted(data.draw(st.sets(st.sampled_from(names))))
@@ -118,15 +118,15 @@ def test_merging_equals_building_from_what_is_alive(first: list[str], second: li
         ("codes", lambda array: array[:-1]),
     ],
 )
-def test_arrays_that_would_lead_a_kernel_astray_are_refused(name: str, damage) -> None:  # type: ignore[no-untyped-def]
+def test_arrays_with_indices_out_of_bounds_are_refused(name: str, damage) -> None:  # type: ignore[no-untyped-def]
     arrays = Segment.build(["a", "b", "c"], ["soil", "water and soil", "soils"]).arrays()
     assert len(Segment.of_arrays(arrays, "here")) == 3
     with pytest.raises(UnusableSnapshot, match="here: its arrays are inconsistent"):
         Segment.of_arrays(arrays | {name: damage(arrays[name]).astype(arrays[name].dtype)}, "here")
 
 
-def test_any_codes_and_postings_are_borne() -> None:
-    """What is not looked at when a segment is opened leads to wrong hits at worst."""
+def test_wrong_codes_and_postings_cause_no_access_out_of_bounds() -> None:
+    """Values that opening a segment does not check cause wrong hits at worst."""
     found = [f"soil {at}" for at in range(50)]
     arrays = Segment.build(named(found), found).arrays()
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""An index that lives in a folder: there again after any end, and refused when it is damaged."""
+"""An index stored in a folder survives kills and full disks; a damaged folder is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ operations = st.lists(st.tuples(st.sampled_from(["add", "remove", "flush", "reop
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """In memory where the machine has that: hundreds of writers flush their files to it."""
+    """Return a folder in memory if the machine has one, because hundreds of writers flush their files to it."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as place:
         yield Path(place)
 
@@ -36,7 +36,7 @@ def folder() -> Iterator[Path]:
 @pytest.mark.usefixtures("laid_out")
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations, st.lists(st.text(alphabet="ab ", max_size=9), max_size=3), st.integers(0, 6))
-def test_it_is_what_it_was_at_the_last_flush(
+def test_opening_restores_the_state_of_the_last_flush(
     monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, list[tuple[str, str]]]], queries: list[str], at_once: int
 ) -> None:
     monkeypatch.setattr(growth, "AT_ONCE", at_once)
@@ -63,9 +63,7 @@ def test_it_is_what_it_was_at_the_last_flush(
 
 
 @pytest.mark.full
-def test_a_writer_that_is_killed_at_any_change_leaves_one_whole_index_or_the_other(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_writer_leaves_either_the_old_or_the_new_index(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "AT_ONCE", 10**9)  # a thread would not live in a forked child
     place, template = folder / "index", folder / "template"
     index = LexicalIndex.living(template, "T")
@@ -112,7 +110,7 @@ def test_leftovers_are_removed_and_merges_write_segments(folder: Path, monkeypat
     assert (folder / "not ours").exists()
 
 
-def test_what_is_damaged_is_refused(folder: Path) -> None:
+def test_a_damaged_folder_is_refused(folder: Path) -> None:
     index = LexicalIndex.living(folder, "T")
     index.add(["a", "b", "c"], ["soil", "water", "air and soil"])
     index.remove(["b"])
@@ -124,7 +122,7 @@ def test_what_is_damaged_is_refused(folder: Path) -> None:
         (folder / CURRENT).write_text(content)
         with pytest.raises(UnusableSnapshot, match=reason):
             LexicalIndex.living(folder, "T")
-        assert (folder / state).exists(), "nothing is removed that was not replaced"
+        assert (folder / state).exists(), "a state was removed that was not replaced"
     (folder / CURRENT).write_text(state)
     segment = next(folder.glob("segment-*"))
     codes = segment / "codes.npy"
@@ -137,7 +135,7 @@ def test_what_is_damaged_is_refused(folder: Path) -> None:
         LexicalIndex.living(folder, "T")
 
 
-def test_a_full_disk_is_said_and_nothing_is_lost(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_raises_an_error_and_loses_no_change(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "AT_ONCE", 0)
     index = LexicalIndex.living(folder, "T")
     index.add(["a"], ["soil"])

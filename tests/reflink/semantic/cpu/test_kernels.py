@@ -1,3 +1,5 @@
+"""The compiled scores against numpy."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from reflink.semantic.cpu.tiles import HOST
 from reflink.storage.idtable import frozen, pack
 
 
-def test_every_finite_half_is_widened_exactly() -> None:
+def test_every_finite_fp16_value_is_widened_exactly() -> None:
     halves = np.arange(65_536, dtype=np.uint16)
     finite = np.isfinite(halves.view(np.float16))
     block = frozen(halves[finite][:, None].copy())
@@ -35,7 +37,7 @@ blocks = st.lists(st.lists(st.integers(-5, 5), min_size=1, max_size=40), min_siz
 
 
 @given(blocks, st.integers(1, 6), st.integers(1, 9), st.data())
-def test_scan_loses_no_row_that_may_be_among_the_best(
+def test_scan_finds_every_row_that_may_be_among_the_best(
     values: list[list[int]], k: int, number: int, data: st.DataObject
 ) -> None:
     """Rows of one dimension; queries 1, 2, 3, … so that scores are known."""
@@ -75,13 +77,13 @@ def test_scan_stops_where_a_full_tile_would_not_fit() -> None:
     assert kernels.scan(rows, alive, 0, np.ones((1, 1), np.float32), best, 0.0, 0, *arrays, 0) == (2 * kernels.TILE,) * 2
 
 
-def test_exact_sums_are_those_of_float64_whatever_their_order() -> None:
+def test_exact_sums_equal_those_of_float64_in_any_order() -> None:
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((200, 384))
     rows = frozen((rows / np.linalg.norm(rows, axis=1)[:, None]).astype(np.float16))
-    asked = rows[:50].astype(np.float64) + 0.01 * rng.standard_normal((50, 384))
-    asked /= np.linalg.norm(asked, axis=1)[:, None]
-    queries = (np.rint(asked * 2.0**28) / 2.0**28).astype(np.float32)
+    near = rows[:50].astype(np.float64) + 0.01 * rng.standard_normal((50, 384))
+    near /= np.linalg.norm(near, axis=1)[:, None]
+    queries = (np.rint(near * 2.0**28) / 2.0**28).astype(np.float32)
     queries = (np.rint(queries * np.float32(2.0**28)) / np.float32(2.0**28)).astype(np.float32)
     which, query_of = rng.integers(0, 200, 3000), rng.integers(0, 50, 3000)
     products = rows[which].astype(np.float64) * queries[query_of]
@@ -94,7 +96,7 @@ def test_exact_sums_are_those_of_float64_whatever_their_order() -> None:
 
 
 @given(st.lists(st.text(max_size=5), min_size=1), st.data())
-def test_bytes_are_gathered_end_to_end(texts: list[str], data: st.DataObject) -> None:
+def test_gather_bytes_concatenates_the_bytes_of_rows(texts: list[str], data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(texts) - 1)))
     gathered, begins = kernels.gather_bytes(*pack(texts), np.array(rows, np.int64))
     assert gathered.tobytes() == b"".join(texts[row].encode("utf-8", "surrogatepass") for row in rows)

@@ -1,4 +1,4 @@
-"""Searches while others add, replace and remove: real threads, and searches stopped in their middle."""
+"""Searches during concurrent changes, in real threads and in searches that pause after their first block."""
 
 import sys
 import threading
@@ -22,13 +22,13 @@ Pairs = list[list[tuple[str, float]]]
 
 
 def versions(name: int, number: int = 5) -> Vectors:
-    """What the vector of a name is in turn: halves of two of them are none of them, and no two names share one."""
+    """Return the successive vectors of a name; they are random, so a mixture of two equals none of them."""
     return np.random.default_rng(name).standard_normal((number, DIM)).astype(np.float32)
 
 
 @pytest.fixture
 def eager_threads() -> Iterator[None]:
-    """Threads take turns so often that they meet in the middle of everything."""
+    """Switch threads very often, so that they interrupt each other at every step."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -42,7 +42,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def running(*works: Callable[[], None]) -> Iterator[None]:
-    """Does each of the works again and again in a thread of its own; what one raises is raised at the end."""
+    """Repeat each work in its own thread; raise the first error at the end."""
     stop, errors = threading.Event(), list[BaseException]()
 
     def repeat(work: Callable[[], None]) -> None:
@@ -68,13 +68,13 @@ def running(*works: Callable[[], None]) -> Iterator[None]:
 
 @pytest.mark.usefixtures("eager_threads", "small_blocks")
 @pytest.mark.parametrize("where", [None, "cpu"])
-def test_readers_see_whole_vectors_under_their_own_ids_and_the_state_of_one_moment(where: str | None, tmp_path: Path) -> None:
-    """Batch ``v`` gives all names of a flock their version ``v``; the flock is there whole, of one version, or not at all."""
-    flocks = {f"flock {flock}": [f"{flock} {name}" for name in range(flock + 2)] for flock in range(6)}
-    stock = {name: versions(flock * 100 + at) for flock, names in enumerate(flocks.values()) for at, name in enumerate(names)}
+def test_searches_see_complete_vectors_with_their_ids_at_one_moment(where: str | None, tmp_path: Path) -> None:
+    """A batch gives all names of a group the same version; a search sees the group in one version or not at all."""
+    groups = {f"group {group}": [f"{group} {name}" for name in range(group + 2)] for group in range(6)}
+    stock = {name: versions(group * 100 + at) for group, names in enumerate(groups.values()) for at, name in enumerate(names)}
     stay = {f"stays {n}": versions(9000 + n) for n in range(12)}
     queries = np.concatenate([*(vectors[:2] for vectors in stock.values())])
-    # The score of each version of each name with each query: a torn vector, or one under another's id, has another.
+    # The score of each version of each name with each query: a torn vector or a wrong id gives another score.
     one_by_one = {name: [VectorIndex(DIM) for _ in vectors] for name, vectors in stock.items()}
     scores: dict[str, list[list[float]]] = {}
     for name, indexes in one_by_one.items():
@@ -91,7 +91,7 @@ def test_readers_see_whole_vectors_under_their_own_ids_and_the_state_of_one_mome
     seen = set[tuple[str, int]]()
 
     def change() -> None:
-        names = flocks[f"flock {rng.integers(6)}"]
+        names = groups[f"group {rng.integers(6)}"]
         if rng.random() < 0.3:
             index.remove(names)
         else:
@@ -103,12 +103,12 @@ def test_readers_see_whole_vectors_under_their_own_ids_and_the_state_of_one_mome
         for row, found in enumerate(hits):
             assert {name for name, _ in found if name in stay} == set(stay), "rows were lost"
             moving = [(name, score) for name, score in found if name not in stay]
-            assert len(moving) == len(dict(moving)), "an id came twice"
-            of = {name: scores_of(name, row).index(score) for name, score in moving}  # ValueError: torn, or another's
-            for flock, names in flocks.items():
+            assert len(moving) == len(dict(moving)), "an id was found twice"
+            of = {name: scores_of(name, row).index(score) for name, score in moving}  # ValueError: torn vector or wrong id
+            for group, names in groups.items():
                 here = {of.get(name) for name in names}
-                assert len(here) == 1, f"{flock} is of several moments: {here}"
-                seen.update((flock, version) for version in here if version is not None)
+                assert len(here) == 1, f"{group} mixes several moments: {here}"
+                seen.update((group, version) for version in here if version is not None)
 
     def scores_of(name: str, row: int) -> list[float]:
         return [version[row] for version in scores[name]]
@@ -117,11 +117,11 @@ def test_readers_see_whole_vectors_under_their_own_ids_and_the_state_of_one_mome
         until = time.monotonic() + 60
         while len(seen) < 30 and time.monotonic() < until:
             time.sleep(0.005)
-    assert len(seen) > 15, "the test saw too little"
+    assert len(seen) > 15, "too few versions were seen"
 
 
 class Stopped:
-    """A search that waits after its first block until it is told to go on."""
+    """A search that pauses after its first block until ``finish``."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, index: VectorIndex, query: Vectors, k: int) -> None:
         begun, self.go, scan, calls = threading.Event(), threading.Event(), kernels.scan, list[int]()
@@ -148,7 +148,7 @@ class Stopped:
 
 
 def changed_under_a_search(monkeypatch: pytest.MonkeyPatch) -> tuple[Pairs, Pairs, VectorIndex]:
-    """Hits before any change; hits of a search under which every vector was replaced or removed and every place sought."""
+    """Return the hits before any change, the hits of a search during which all vectors were changed, and the index."""
     names = [f"{n:02}" for n in range(24)]
     index = VectorIndex(DIM)
     index.add(names, [versions(n)[0] for n in range(24)])
@@ -163,15 +163,15 @@ def changed_under_a_search(monkeypatch: pytest.MonkeyPatch) -> tuple[Pairs, Pair
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_a_search_that_began_before_changes_sees_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_sees_no_change_that_began_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before, during, index = changed_under_a_search(monkeypatch)
     assert during == before
     assert len(index) == 12 + 4 * 12
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_the_test_above_sees_rows_overwritten_under_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With places reused at once, as an index without epochs would, the stopped search finds vectors of two moments."""
+def test_reusing_places_at_once_fails_the_test_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If places were reused at once, the paused search would find vectors of two moments."""
 
     def at_once(self: rows.GrowingRows) -> None:
         while self._retired:
@@ -183,7 +183,7 @@ def test_the_test_above_sees_rows_overwritten_under_a_search(monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_no_change_waits_for_a_search_and_no_search_for_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_and_changes_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     index = VectorIndex(DIM)
     index.add(["a", "b"], versions(1, 2))
     stopped = Stopped(monkeypatch, index, versions(1, 1), 2)
@@ -195,7 +195,7 @@ def test_no_change_waits_for_a_search_and_no_search_for_a_change(monkeypatch: py
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_places_are_used_again_when_no_search_holds_them() -> None:
+def test_places_are_reused_when_no_search_holds_them() -> None:
     index = VectorIndex(DIM)
     for n in range(50):
         index.add(["a", "b", f"c{n}"], versions(n, 3))
@@ -213,7 +213,7 @@ def test_places_are_used_again_when_no_search_holds_them() -> None:
 
 
 def places_shown(view: rows.View) -> set[int]:
-    """The places of the added part whose rows are alive."""
+    """Return the places of the added part whose rows are alive."""
     return set(np.flatnonzero(view.alive()[len(view.ids) :]).tolist())
 
 
@@ -261,7 +261,7 @@ def test_an_interruption_between_two_steps_frees_no_place_that_a_view_shows() ->
     assert 50 < interrupted < 400
 
 
-def test_a_change_leaves_the_masks_it_does_not_touch() -> None:
+def test_a_change_copies_only_the_masks_that_it_changes() -> None:
     index = VectorIndex(2)
     index.add([str(n) for n in range(2 * rows.BLOCK)], np.ones((2 * rows.BLOCK, 2)))
     before = index._rows.view
@@ -273,7 +273,7 @@ def test_a_change_leaves_the_masks_it_does_not_touch() -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_a_search_that_began_before_the_rows_were_placed_keeps_them() -> None:
+def test_a_search_that_began_before_the_rows_moved_keeps_its_rows() -> None:
     index, query = VectorIndex(DIM), versions(3)[:1]
     index.add(["a", "b"], versions(1, 2))
     held, before = index._rows.view, list(index.search(query, 2))

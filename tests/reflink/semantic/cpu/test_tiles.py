@@ -1,3 +1,5 @@
+"""Tiles of the matrix product against numpy."""
+
 import numba
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ SHAPES = [Shape(16, 4, 6), Shape(8, 2, 4), Shape(4, 4, 3), Shape(8, 1, 2)]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_a_tile_is_a_part_of_the_matrix_product_and_writes_nothing_else(shape: Shape) -> None:
+def test_a_tile_writes_its_part_of_the_matrix_product_only(shape: Shape) -> None:
     rng = np.random.default_rng(1)
     for number in {1, 2, shape.queries}:
         multiply = tile(shape, number)
@@ -28,8 +30,8 @@ def test_a_tile_is_a_part_of_the_matrix_product_and_writes_nothing_else(shape: S
         assert (scores == -7).all()
 
 
-def test_the_shape_fits_the_registers() -> None:
+def test_the_shape_of_a_tile_fits_the_registers() -> None:
     for features, registers in (({"avx512f": True}, 32), ({"avx2": True}, 16), ({}, 16)):
         shape = shape_of(features)
         assert shape.rows * (shape.queries + 1) + 1 <= registers
-        assert shape.lanes % shape.rows == 0  # one query's sums lie in one register
+        assert shape.lanes % shape.rows == 0  # the sums of a query are in one register

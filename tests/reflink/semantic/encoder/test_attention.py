@@ -1,3 +1,5 @@
+"""Attention over concatenated texts against its definition."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ HEADS, DIM = 3, 12
 
 @settings(max_examples=examples(40))
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 99))
-def test_every_text_attends_to_itself_alone(lengths: list[int], seed: int) -> None:
+def test_every_text_attends_only_to_itself(lengths: list[int], seed: int) -> None:
     layout = Layout.of(np.array(lengths), CPU)
     assert layout.starts.tolist() == np.concatenate([[0], np.cumsum(lengths)]).tolist()
     assert layout.longest == max(lengths)
@@ -28,6 +30,6 @@ def test_every_text_attends_to_itself_alone(lengths: list[int], seed: int) -> No
         assert torch.allclose(attend(qkv, HEADS, layout).double(), torch.cat(expected), atol=1e-5)
 
 
-def test_without_cuda_nothing_of_cuda_is_chosen() -> None:
+def test_without_cuda_no_attention_of_cuda_is_chosen() -> None:
     assert choose(CPU, torch.bfloat16, HEADS, DIM) is by_products
     assert choose(torch.device("meta"), torch.float16, HEADS, DIM) is by_runs

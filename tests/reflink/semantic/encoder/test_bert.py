@@ -1,3 +1,5 @@
+"""The forward pass of BERT against transformers."""
+
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +18,7 @@ LENGTHS = np.array([9, 5, 5, 5, 2, 1])
 
 @pytest.fixture(scope="module")
 def transformer() -> Any:
-    """A BERT of another shape than the default's, with random weights."""
+    """Return a BERT with random weights and another shape than the default model."""
     torch.manual_seed(3)
     config = transformers.BertConfig(
         vocab_size=50, hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=70,
@@ -28,7 +30,7 @@ def transformer() -> Any:
 @pytest.mark.parametrize("kind", ["mean", "cls", "max"])
 @pytest.mark.parametrize("attend", [attention.by_products, attention.by_runs])
 @pytest.mark.parametrize(("precision", "error"), [("fp32", 1e-4), ("bf16", 0.1)])
-def test_it_computes_what_transformers_does(
+def test_the_forward_pass_agrees_with_transformers(
     transformer: Any, monkeypatch: pytest.MonkeyPatch, kind: Kind, attend: Any, precision: Any, error: float
 ) -> None:
     monkeypatch.setattr(attention, "choose", lambda *_: attend)
@@ -42,7 +44,7 @@ def test_it_computes_what_transformers_does(
             assert (vector - expected).abs().max() < error
 
 
-def test_relatives_of_bert_are_not_taken_for_it() -> None:
+def test_fits_refuses_variants_of_bert() -> None:
     plain = {"model_type": "bert", "hidden_act": "gelu", "hidden_size": 8, "num_attention_heads": 2}
     assert Bert.fits(SimpleNamespace(**plain))
     for other in (

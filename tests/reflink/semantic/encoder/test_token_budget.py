@@ -1,3 +1,5 @@
+"""The token budget after passes that succeed and passes that run out of memory."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from reflink.semantic.encoder.token_budget import TokenBudget, is_out_of_memory
 
 
-def test_it_is_halved_remembered_and_grows_back() -> None:
+def test_the_budget_is_halved_kept_and_grows_back() -> None:
     budget = TokenBudget(4096, patience=3)
     budget.failed(4000)
     assert (budget.tokens, budget.halved) == (2000, 1)
@@ -16,7 +18,7 @@ def test_it_is_halved_remembered_and_grows_back() -> None:
     assert sizes == [2000, 2000, 4000, 4000, 4000, 4096, 4096, 4096, 4096]
 
 
-def test_threads_that_fail_at_once_halve_it_once() -> None:
+def test_concurrent_failures_halve_the_budget_once() -> None:
     budget = TokenBudget(4096)
     for _ in range(3):
         budget.failed(4090)
@@ -24,26 +26,26 @@ def test_threads_that_fail_at_once_halve_it_once() -> None:
 
 
 @given(st.integers(1, 100_000), st.integers(1, 100_000), st.integers(1, 8))
-def test_a_device_that_holds_less_is_found_and_tried_ever_more_rarely(most: int, fits: int, patience: int) -> None:
+def test_the_budget_converges_to_the_capacity_with_ever_rarer_retries(most: int, fits: int, patience: int) -> None:
     budget = TokenBudget(most, patience=patience)
-    trouble = []
+    failures = []
     for number in range(4000):
         if budget.tokens > max(fits, 1):
             budget.failed(budget.tokens)
-            trouble.append(number)
+            failures.append(number)
         else:
             budget.passed()
         assert 1 <= budget.tokens <= most
-    assert len(trouble) <= 2 * most.bit_length() + 12
-    assert budget.tokens * 2 > min(fits, most) or trouble
+    assert len(failures) <= 2 * most.bit_length() + 12
+    assert budget.tokens * 2 > min(fits, most) or failures
 
 
-def test_growing_back_that_held_is_trusted_again() -> None:
+def test_a_full_budget_that_succeeds_resets_the_patience() -> None:
     budget = TokenBudget(8, patience=2)
     budget.failed(8)
     for _ in range(2):
         budget.passed()
-    budget.failed(8)  # it did not hold: twice the patience
+    budget.failed(8)  # growing failed: the patience doubles
     grown = []
     for _ in range(4):
         budget.passed()
@@ -58,7 +60,7 @@ def test_growing_back_that_held_is_trusted_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (MemoryError(), True),
         (RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to"), True),
@@ -67,11 +69,11 @@ def test_growing_back_that_held_is_trusted_again() -> None:
         (ValueError("out of memory"), False),
     ],
 )
-def test_only_missing_memory_counts(error: Exception, told: bool) -> None:
-    assert is_out_of_memory(error) == told
+def test_only_errors_of_missing_memory_are_recognised(error: Exception, expected: bool) -> None:
+    assert is_out_of_memory(error) == expected
 
 
-def test_torch_says_it_too() -> None:
+def test_out_of_memory_errors_of_torch_are_recognised() -> None:
     torch = pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
     assert is_out_of_memory(torch.OutOfMemoryError("no memory"))
     with pytest.raises(RuntimeError) as caught:
@@ -79,6 +81,6 @@ def test_torch_says_it_too() -> None:
     assert is_out_of_memory(caught.value)
 
 
-def test_nothing_is_no_budget() -> None:
+def test_a_budget_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="token_budget is 0"):
         TokenBudget(0)

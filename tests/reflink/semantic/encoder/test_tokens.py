@@ -1,3 +1,5 @@
+"""The tokeniser against the tokenizer of transformers."""
+
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ transformers = pytest.importorskip("transformers", reason="the encoder is an ext
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8), st.data())
-def test_any_texts_are_taken_end_to_end_in_the_order_asked_for(lists: list[list[int]], data: st.DataObject) -> None:
+def test_take_concatenates_texts_in_the_requested_order(lists: list[list[int]], data: st.DataObject) -> None:
     tokens = Tokens.of(lists)
     assert tokens.lengths.tolist() == [len(text) for text in lists]
     rows = data.draw(st.lists(st.integers(0, len(lists) - 1), max_size=9)) if lists else []
@@ -34,7 +36,7 @@ words = st.one_of(
 
 
 @given(texts=st.lists(st.lists(words, max_size=12).map(" ".join), min_size=1, max_size=4), limit=st.sampled_from([3, 9, 256]))
-def test_words_are_tokenised_as_whole_texts_are(tokenizer: Any, texts: list[str], limit: int) -> None:
+def test_the_tokens_of_cached_words_equal_those_of_whole_texts(tokenizer: Any, texts: list[str], limit: int) -> None:
     tokeniser = Tokeniser(tokenizer, limit)
     assert tokeniser._words is not None
     expected = tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
@@ -43,7 +45,7 @@ def test_words_are_tokenised_as_whole_texts_are(tokenizer: Any, texts: list[str]
         assert [part.tolist() for part in np.split(tokens.flat, tokens.starts[1:-1])] == expected
 
 
-def test_kept_words_are_bounded(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_words_is_bounded(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 20)
     tokeniser = Tokeniser(tokenizer, 256)
     for number in range(50):
@@ -52,7 +54,7 @@ def test_kept_words_are_bounded(tokenizer: Any, monkeypatch: pytest.MonkeyPatch)
         assert sum(map(len, tokeniser._words)) <= 20 + len("soil 49 fungi")
 
 
-def test_tokenizers_of_another_kind_are_given_whole_texts(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_tokenizers_receive_whole_texts(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["soil fungi", "", "word " * 30]
     expected = tokenizer(texts, truncation=True, max_length=9)["input_ids"]
     monkeypatch.setattr(module, "_word_by_word", lambda _: False)

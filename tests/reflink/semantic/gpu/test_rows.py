@@ -1,3 +1,5 @@
+"""Rows on a torch device: capacity, refusals and views."""
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ def filled(number: int) -> VectorIndex:
     return index
 
 
-def test_a_catalog_that_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_catalog_that_does_not_fit_is_refused_with_the_memory_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     index = filled(10)
     monkeypatch.setattr(device, "free_bytes", lambda _: 2**30 + 2**29)
     with pytest.raises(DeviceTooSmall, match=r"cpu has 1\.50 GiB free: 100,000,064 rows of 8 dimensions need 1\.68 GiB"):
@@ -24,7 +26,7 @@ def test_a_catalog_that_does_not_fit_is_refused_with_the_numbers(monkeypatch: py
     assert index.search(np.ones((1, DIM)), 3).ids.tolist() == filled(10).search(np.ones((1, DIM)), 3).ids.tolist()
 
 
-def test_a_catalog_that_does_not_fit_is_searched_from_host_memory_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_catalog_that_does_not_fit_is_searched_from_host_memory_if_requested(monkeypatch: pytest.MonkeyPatch) -> None:
     index = filled(300)
     monkeypatch.setattr(device, "free_bytes", lambda _: 0)
     monkeypatch.setattr(device, "SENT", 128)
@@ -53,7 +55,7 @@ def test_additions_that_no_longer_fit_are_refused_and_change_nothing(monkeypatch
     assert index.search(np.ones((1, DIM)), 3).ids.tolist() == [["new 0", "new 1", "new 10"]]
 
 
-def test_spare_capacity_is_filled_in_place_and_views_given_before_stay() -> None:
+def test_spare_capacity_is_filled_in_place_and_earlier_views_do_not_change() -> None:
     index = filled(100)
     index.place("cpu", spare=100)
     before = index._rows.view
@@ -70,5 +72,5 @@ def test_spare_capacity_is_filled_in_place_and_views_given_before_stay() -> None
     assert int(after.device.parts[0][2].sum()) == 101
 
 
-def test_without_a_gpu_nobody_says_what_is_free() -> None:
+def test_without_a_gpu_the_free_memory_is_unknown() -> None:
     assert device.free_bytes(torch.device("cpu")) is None

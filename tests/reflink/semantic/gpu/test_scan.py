@@ -1,4 +1,4 @@
-"""The search on a device, run by torch on the processor, against the search in numba: the same hits, bit for bit."""
+"""The search on a torch device, here the CPU, gives the hits of the search in numba bit for bit."""
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ def same(index: VectorIndex, queries: npt.ArrayLike, k: int, **placing: bool) ->
 
 
 @pytest.mark.parametrize("noise", [1.0, 0.1, 0.001])
-def test_hits_are_those_of_the_processor_bit_for_bit(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hits_equal_those_of_the_cpu_bit_for_bit(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     index = VectorIndex(DIM)
     vectors = clustered(rng, 3000, 40, noise)
@@ -45,8 +45,8 @@ def test_hits_are_those_of_the_processor_bit_for_bit(noise: float, monkeypatch: 
     same(index, queries, 5, stream=True)
 
 
-def test_rows_that_the_error_of_fp16_hides_are_found() -> None:
-    """Hundreds of groups whose maxima are the same in fp16: the best rows are in any of them."""
+def test_rows_within_the_error_of_fp16_are_found() -> None:
+    """Hundreds of groups have the same maximum in fp16, and the best rows are in any of them."""
     rng = np.random.default_rng(2)
     base = np.abs(rng.standard_normal(DIM))
     base /= np.linalg.norm(base)
@@ -59,7 +59,7 @@ def test_rows_that_the_error_of_fp16_hides_are_found() -> None:
     same(index, base[None] + 0.05 * rng.standard_normal((20, DIM)), 5)
 
 
-def test_dead_rows_that_would_be_best_hide_nothing() -> None:
+def test_removed_rows_with_the_best_scores_hide_no_hit() -> None:
     rng = np.random.default_rng(3)
     query = rng.standard_normal(DIM)
     index = VectorIndex(DIM)
@@ -71,7 +71,7 @@ def test_dead_rows_that_would_be_best_hide_nothing() -> None:
     same(index, query[None], 5)
 
 
-def test_the_products_stay_within_the_stated_error() -> None:
+def test_the_errors_of_the_products_are_within_the_bound() -> None:
     rng = np.random.default_rng(4)
     index = VectorIndex(DIM)
     index.add([str(n) for n in range(1024)], clustered(rng, 1024, 5, 0.3))
