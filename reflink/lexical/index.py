@@ -92,12 +92,12 @@ class LexicalIndex:
             raise ValueError(f"{len(seeds)} lists of seeds for {len(texts)} texts")
         codes, offsets = trigram_sets(texts)
         parts = self._growth.parts
-        least = np.full(len(texts), 0.0 if floor is None else max(0.0, floor))
+        bounds = np.full(len(texts), 0.0 if floor is None else max(0.0, floor))
 
         def share(first: int) -> list[Ranked]:
             end = min(len(texts), first + size)
             own = codes[offsets[first] : offsets[end]], offsets[first : end + 1] - offsets[first]
-            return _search(parts, *own, k, least[first:end].copy(), None if seeds is None else seeds[first:end])
+            return _search(parts, *own, k, bounds[first:end].copy(), None if seeds is None else seeds[first:end])
 
         size = max(1, min(QUERIES, -(-len(texts) // self.threads)))
         firsts = range(0, len(texts), size)
@@ -173,9 +173,9 @@ def _check_mode(folder: str | Path, found: object, wanted: Mode | None) -> None:
 
 
 def _search(
-    parts: Sequence[Part], codes: Codes, offsets: Ints, k: int, least: Floats, seeds: Sequence[Sequence[str]] | None
+    parts: Sequence[Part], codes: Codes, offsets: Ints, k: int, bounds: Floats, seeds: Sequence[Sequence[str]] | None
 ) -> list[Ranked]:
-    """Return the best hits of some queries in all parts: negative scores and ids, best first. Increases ``least`` in place."""
+    """Return the best hits of some queries in all parts: negative scores and ids, best first. Increases ``bounds`` in place."""
     best: list[Ranked] = [[] for _ in range(len(offsets) - 1)]
     names = [id_ for each in seeds or () for id_ in each]
     query_of = np.repeat(np.arange(len(best)), [len(each) for each in seeds]) if seeds else np.empty(0, np.int64)
@@ -185,11 +185,11 @@ def _search(
         here = rows[at] != ABSENT
         seed_offsets = np.zeros(len(best) + 1, np.int64)
         np.cumsum(np.bincount(query_of[here], minlength=len(best)), out=seed_offsets[1:])
-        ids, scores, found = parts[at].search(Queries(codes, offsets, least, rows[at][here], seed_offsets), k)
+        ids, scores, found = parts[at].search(Queries(codes, offsets, bounds, rows[at][here], seed_offsets), k)
         for query, one in enumerate(best):
             one += zip((-scores[query, : found[query]]).tolist(), ids[query], strict=True)
             one.sort()
             del one[k:]
             if len(one) == k:
-                least[query] = -one[-1][0]
+                bounds[query] = -one[-1][0]
     return best

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 S2ORC: Final = 0.8
 
 
-def s2orc(index: LexicalIndex, titles: Sequence[str], least: float = S2ORC) -> list[tuple[str, float] | None]:
-    """Return for each title the id and the score s of the most similar work if s > ``least``, else None (S2ORC's rule).
+def s2orc(index: LexicalIndex, titles: Sequence[str], threshold: float = S2ORC) -> list[tuple[str, float] | None]:
+    """Return for each title the id and the score s of the most similar work if s > ``threshold``, else None (S2ORC's rule).
 
     ``index`` holds texts of mode T. Of equal scores the smallest id wins. A score is one rounded division, so the ratio 4/5 is
     the float 0.8 itself and not a link. Raises ValueError for an index of another mode or a title that is not normalised.
     """
     if index.mode != "T":
         raise ValueError(f"S2ORC's rule compares titles: the index has mode {index.mode!r}, not 'T'")
-    best = [found[0] if found else None for found in index.search(titles, 1, floor=least)]
+    best = [found[0] if found else None for found in index.search(titles, 1, floor=threshold)]
     # The floor is inclusive, the rule is not.
-    return [hit if hit is not None and hit[1] > least else None for hit in best]
+    return [hit if hit is not None and hit[1] > threshold else None for hit in best]
 
 
 class TitleMatch:

@@ -21,19 +21,19 @@ def score(overlap: int, a: int, b: int) -> float:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def needed(least: float, a: int, b: int) -> int:
-    """Return the least overlap with a score of ``least`` or more, at least 1; min(a, b) + 1 or more if there is none."""
+def needed(bound: float, a: int, b: int) -> int:
+    """Return the least overlap with a score of ``bound`` or more, at least 1; min(a, b) + 1 or more if there is none."""
     whole = a + b + min(a, b)
-    overlap = max(1, int(least * whole / (2.0 + least)))
-    while overlap > 1 and score(overlap - 1, a, b) >= least:
+    overlap = max(1, int(bound * whole / (2.0 + bound)))
+    while overlap > 1 and score(overlap - 1, a, b) >= bound:
         overlap -= 1
-    while overlap <= min(a, b) and score(overlap, a, b) < least:
+    while overlap <= min(a, b) and score(overlap, a, b) < bound:
         overlap += 1
     return overlap
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def reachable(least: float, a: int, b_from: int, b_to: int) -> bool:
-    """Return whether a set of ``b_from`` to ``b_to`` trigrams can have a score of ``least`` or more with ``a`` trigrams."""
+def reachable(bound: float, a: int, b_from: int, b_to: int) -> bool:
+    """Return whether a set of ``b_from`` to ``b_to`` trigrams can have a score of ``bound`` or more with ``a`` trigrams."""
     b = min(max(a, b_from), b_to)  # the size nearest to a
-    return b > 0 and score(min(a, b), a, b) >= least
+    return b > 0 and score(min(a, b), a, b) >= bound

@@ -32,13 +32,13 @@ def search(rows: LiveRows, queries: Queries, k: int) -> tuple[Ints, Floats, Ints
         for code in wanted:
             for at in range(layout.starts[code], layout.starts[np.int64(code) + 1]):
                 counts[layout.postings[at]] += 1
-        least = queries.floors[query]
+        bound = queries.floors[query]
         for row in range(count):
             if counts[row] == 0 or not rows.alive[row]:
                 continue
             value = score(np.int64(counts[row]), len(wanted), np.int64(layout.sizes[row]))
-            if value >= least:
+            if value >= bound:
                 found[query] = insert(best[query], scores[query], found[query], row, value, rows.ranks)
                 if found[query] == k:
-                    least = max(least, scores[query, k - 1])
+                    bound = max(bound, scores[query, k - 1])
     return best, scores, found

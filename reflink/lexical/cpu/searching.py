@@ -128,11 +128,11 @@ def _scan_lists(
     for block in range(number):
         first, last = block * LIST_BLOCK, min(texts, (block + 1) * LIST_BLOCK) - 1
         b_from, b_to = np.int64(layout.sizes[first]), np.int64(layout.sizes[last])
-        least = best.least[query.number]
-        if not reachable(least, a, b_from, b_to):
+        bound = best.bounds[query.number]
+        if not reachable(bound, a, b_from, b_to):
             continue
         # A row with fewer listed trigrams cannot reach the bound, even if it has all the other trigrams.
-        at_least = min(255, max(crossing, needed(least, a, max(1, b_from)) - others))
+        at_least = min(255, max(crossing, needed(bound, a, max(1, b_from)) - others))
         if at_least > taken:
             continue
         size = 0
@@ -155,14 +155,14 @@ def _scan_lists(
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _scan_bitmaps(rows: LiveRows, queries: Queries, plans: Plans, present: Set, best: Best, blocks: Ints) -> None:
     """Verify in every block the rows whose counts reach the count needed. ``present``: an empty set, working memory."""
-    layout, codes, offsets, least = rows.layout, queries.codes, queries.offsets, best.least
+    layout, codes, offsets, bounds = rows.layout, queries.codes, queries.offsets, best.bounds
     texts, count = len(layout.sizes), len(plans.numbers)
     mean = len(layout.codes) / max(1, texts)
     stride = (len(layout.shares) + 1) * WORDS
     room = np.zeros(WORDS + 8, np.uint64)
     enough = room[(64 - (room.ctypes.data & 63)) // 8 % 8 :][:WORDS]  # aligned to a cache line
     # The last decision of each query: the number of bitmaps and the count needed, and the bound and size that it holds for.
-    planned_size, planned_least = np.full(count, -1, np.int64), np.zeros(count, np.float64)
+    planned_size, planned_bound = np.full(count, -1, np.int64), np.zeros(count, np.float64)
     planned_number, planned_count = np.zeros(count, np.int64), np.zeros(count, np.int64)
     # Rows to verify, with room for all rows of a block.
     near, waiting = np.empty((count, WAITING + BLOCK), np.int64), np.zeros(count, np.int64)
@@ -173,11 +173,11 @@ def _scan_bitmaps(rows: LiveRows, queries: Queries, plans: Plans, present: Set, 
         b_from, b_to = np.int64(layout.sizes[first]), np.int64(layout.sizes[end - 1])
         for number in range(count):
             a = offsets[number + 1] - offsets[number]
-            if a == 0 or not reachable(least[number], a, b_from, b_to):
+            if a == 0 or not reachable(bounds[number], a, b_from, b_to):
                 continue
-            if planned_size[number] != b_from or planned_least[number] != least[number]:
-                planned_size[number], planned_least[number] = b_from, least[number]
-                required = needed(least[number], a, max(1, b_from)) - plans.credits[number]
+            if planned_size[number] != b_from or planned_bound[number] != bounds[number]:
+                planned_size[number], planned_bound[number] = b_from, bounds[number]
+                required = needed(bounds[number], a, max(1, b_from)) - plans.credits[number]
                 planned_number[number], planned_count[number] = _bitmaps_to_count(plans, number, required, b_from / mean)
             bitmaps, required = planned_number[number], planned_count[number]
             if required > bitmaps:

@@ -1,4 +1,4 @@
-"""Count for 512 texts at once how many of the given bitmaps contain each text, and compare the counts with a threshold.
+"""Count for 512 texts at once how many of the given bitmaps contain each text, and compare the counts with a minimum.
 
 In this module a *row* is a bitmap: a matrix row with one bit per text. A vector is 512 bits of a row, in 8 lanes of 64 bits.
 
@@ -18,7 +18,7 @@ numba has no type for a vector, so the code emits LLVM IR; LLVM maps its vectors
 
       before:   planes = 0                             if begin >= end: go to counted
       rows:     add 16 rows to the planes              while there are more rows: go to rows
-      counted:  out[at:at + 8] = planes >= least
+      counted:  out[at:at + 8] = planes >= floor
 
 - IR is in SSA form: a value is assigned once. A variable that changes in a loop is a *phi* at the start of a block; it selects
   its value by the block that control came from, one ``add_incoming`` per source. So each plane has two phis: one in "rows" and
@@ -106,15 +106,15 @@ def _add_rows(builder: Any, rows: list[Any], planes: list[Any]) -> list[Any]:
     return new
 
 
-def _at_least(builder: Any, planes: list[Any], least: Any) -> Any:
-    """Emit the comparison of all 512 counts with ``least``; return the mask of the counts that are not below it.
+def _at_least(builder: Any, planes: list[Any], floor: Any) -> Any:
+    """Emit the comparison of all 512 counts with ``floor``; return the mask of the counts that are not below it.
 
-    It goes from the lowest bit up. Before the first bit, count and ``least`` are equal, so the mask is all ones. If the bit c
-    of the count equals the bit l of ``least``, the mask stays; otherwise it becomes c. Both cases are majority(c, mask, not l).
+    It goes from the lowest bit up. Before the first bit, count and ``floor`` are equal, so the mask is all ones. If the bit c
+    of the count equals the bit l of ``floor``, the mask stays; otherwise it becomes c. Both cases are majority(c, mask, not l).
     """
     mask = _ONES
     for number, plane in enumerate(planes):
-        bit = builder.and_(builder.lshr(least, _constant(number)), _constant(1))
+        bit = builder.and_(builder.lshr(floor, _constant(number)), _constant(1))
         unset = builder.sub(bit, _constant(1))  # "not l" in 64 bits
         spread = ir.Constant(_VECTOR, ir.Undefined)  # and in all lanes
         for lane in range(LANES):
@@ -136,20 +136,30 @@ def _counter(planes: int) -> Any:
 
     @intrinsic  # type: ignore[untyped-decorator]
     def count_rows(
-        _: Any, bits: Any, base: Any, stride: Any, rows: Any, begin: Any, end: Any, least: Any, out: Any, at: Any, ahead: Any
+        _: Any,
+        bits: Any,
+        base: Any,
+        stride: Any,
+        rows: Any,
+        begin: Any,
+        end: Any,
+        floor: Any,
+        out: Any,
+        at: Any,
+        ahead: Any,
     ) -> Any:
         # ``bits``: uint64, flat. For each row r in ``rows[begin:end]`` the eight words from base + r * stride on are read.
-        # ``out[at:at + 8]`` receives the bit mask of the texts that at least ``least`` rows contain, 1 <= least < 2**planes.
+        # ``out[at:at + 8]`` receives the bit mask of the texts that at least ``floor`` rows contain, 1 <= floor < 2**planes.
         # Returns whether any bit of the mask is set. ``ahead``: distance, in words, to the words of the same rows that the
         # next call reads; they are prefetched.
-        signature = types.boolean(bits, base, stride, rows, begin, end, least, out, at, ahead)
+        signature = types.boolean(bits, base, stride, rows, begin, end, floor, out, at, ahead)
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             def data(position: int) -> Any:
                 return context.make_array(signature.args[position])(context, builder, values[position]).data
 
             source, numbers, target = data(0), data(3), data(7)
-            _, base, stride, _, begin, end, least, _, at, ahead = values
+            _, base, stride, _, begin, end, floor, _, at, ahead = values
             before = builder.block
             body, after = builder.append_basic_block("rows"), builder.append_basic_block("counted")
             builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
@@ -173,7 +183,7 @@ def _counter(planes: int) -> Any:
                 count.add_incoming(sum_, body)
 
             builder.position_at_end(after)
-            mask = _at_least(builder, [_phi(builder, (_ZERO, before), (sum_, body)) for sum_ in sums], least)
+            mask = _at_least(builder, [_phi(builder, (_ZERO, before), (sum_, body)) for sum_ in sums], floor)
             stored = builder.store(mask, builder.bitcast(builder.gep(target, [at]), _VECTOR.as_pointer()))
             stored.align = 8
             return _is_any_set(builder, mask)
@@ -202,8 +212,8 @@ count_rows: Final = _counter(8)
 count_many_rows: Final = _counter(16)
 
 
-def count_rows_plain(bits: npt.NDArray[np.uint64], rows: npt.NDArray[np.integer[Any]], least: int) -> npt.NDArray[np.bool_]:
-    """Return which columns of ``bits`` [number of rows, words] are set in at least ``least`` of ``rows``: bool [words * 64]."""
+def count_rows_plain(bits: npt.NDArray[np.uint64], rows: npt.NDArray[np.integer[Any]], floor: int) -> npt.NDArray[np.bool_]:
+    """Return which columns of ``bits`` [number of rows, words] are set in at least ``floor`` of ``rows``: bool [words * 64]."""
     columns = np.unpackbits(np.ascontiguousarray(bits[rows]).view(np.uint8), axis=1, bitorder="little")
-    enough: npt.NDArray[np.bool_] = columns.sum(axis=0, dtype=np.int64) >= least
+    enough: npt.NDArray[np.bool_] = columns.sum(axis=0, dtype=np.int64) >= floor
     return enough

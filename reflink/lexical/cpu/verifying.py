@@ -24,11 +24,11 @@ Set = npt.NDArray[np.uint64]
 class Best(NamedTuple):
     """The state of n queries.
 
-    ``least`` [n]: the bound, the min score that still counts. ``found`` and ``verified`` [n]: numbers of rows found and
+    ``bounds`` [n]: the min scores that still count. ``found`` and ``verified`` [n]: numbers of rows found and
     verified. ``rows`` and ``scores`` [n, k]: the best rows so far, best first; entries from ``found`` on are undefined.
     """
 
-    least: Floats
+    bounds: Floats
     found: Ints
     verified: Ints
     rows: Ints
@@ -78,7 +78,7 @@ def verify(rows: LiveRows, query: Query, near: Ints, size: int, best: Best) -> N
     for at in range(size):
         row = near[at]
         b = np.int64(layout.sizes[row])
-        if alive[row] and reachable(best.least[number], query.size, b, b):
+        if alive[row] and reachable(best.bounds[number], query.size, b, b):
             near[kept] = row
             kept += 1
             for code in range(layout.offsets[row], layout.offsets[row + 1], LINE):
@@ -86,8 +86,8 @@ def verify(rows: LiveRows, query: Query, near: Ints, size: int, best: Best) -> N
     for at in range(kept):
         row = near[at]
         value = score(overlap_of(layout, row, query.present), query.size, np.int64(layout.sizes[row]))
-        if value > 0.0 and value >= best.least[number]:
+        if value > 0.0 and value >= best.bounds[number]:
             best.found[number] = insert(found, scores, best.found[number], row, value, rows.ranks)
             if best.found[number] == k:
-                best.least[number] = scores[k - 1]
+                best.bounds[number] = scores[k - 1]
     best.verified[number] += kept

@@ -53,7 +53,7 @@ class DeviceArrays:
         self.alive = cuda.device_array(self.texts, np.bool_)
         self.present = cuda.device_array((batch, kernels.SET), np.uint32)
         self._greatest = cuda.device_array(batch * self.blocks, np.uint16)
-        self.pairs, self.asked = cuda.device_array(pairs, np.int64), cuda.device_array(pairs, np.int32)
+        self.pairs, self.required = cuda.device_array(pairs, np.int64), cuda.device_array(pairs, np.int32)
         self.near, self.hits = (cuda.device_array((number, self.room), np.int32) for number in (2, 3))
         self.counters = sent(np.zeros(3, np.int64))
 

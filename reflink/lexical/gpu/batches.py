@@ -94,12 +94,12 @@ class Batch:
     def _count(self) -> None:
         """Write the greatest count of each query and block to ``segment.greatest``."""
         segment = self._segment
-        plan = planned(segment.layout, self._queries, self.best.least)
+        plan = planned(segment.layout, self._queries, self.best.bounds)
         self._places, self._numbers, self._credits = (sent(array) for array in plan)
         self._greatest = segment.greatest(self._number)
         groups = -(-self._number // kernels.WARPS)
         kernels.greatest_counts[segment.blocks * groups, (kernels.LANES, kernels.WARPS)](
-            segment.bits, segment.stride, segment.sizes, self._places, self._numbers, self._wanted, sent(self.best.least),
+            segment.bits, segment.stride, segment.sizes, self._places, self._numbers, self._wanted, sent(self.best.bounds),
             self._number, self._greatest,
         )  # fmt: skip
 
@@ -109,7 +109,7 @@ class Batch:
         pairs = shares * self._number
         kernels.pairs_to_try[-(-pairs // kernels.THREADS), kernels.THREADS](
             self._greatest, segment.sizes, self._wanted, self._credits, self._number, segment.blocks, shares,
-            segment.pairs, segment.asked,
+            segment.pairs, segment.required,
         )  # fmt: skip
         return pairs
 
@@ -117,19 +117,19 @@ class Batch:
         segment = self._segment
         self._set_to_zero(kernels.PAIRS)
         kernels.pairs_that_reach[-(-segment.blocks * self._number // kernels.THREADS), kernels.THREADS](
-            self._greatest, segment.sizes, self._numbers, self._wanted, self._credits, sent(self.best.least), self._number,
-            segment.blocks, segment.pairs, segment.asked, segment.counters,
+            self._greatest, segment.sizes, self._numbers, self._wanted, self._credits, sent(self.best.bounds), self._number,
+            segment.blocks, segment.pairs, segment.required, segment.counters,
         )  # fmt: skip
         return self._counter(kernels.PAIRS)
 
-    def _near(self, pairs: int, most: int) -> int:
+    def _near(self, pairs: int, limit: int) -> int:
         """Write the rows of the first ``pairs`` pairs that have the count needed to ``segment.near``; return their number."""
         segment = self._segment
         self._set_to_zero(kernels.NEAR)
         if pairs:
             kernels.rows_of_pairs[-(-pairs // kernels.WARPS), (kernels.LANES, kernels.WARPS)](
                 segment.bits, segment.stride, segment.texts, self._places, self._numbers, self._number, segment.pairs,
-                segment.asked, pairs, most, segment.near, segment.counters,
+                segment.required, pairs, limit, segment.near, segment.counters,
             )  # fmt: skip
         return self._counter(kernels.NEAR)
 
@@ -140,7 +140,7 @@ class Batch:
         segment = self._segment
         self._set_to_zero(kernels.HITS)
         kernels.hits_of_rows[-(-size // kernels.VERIFIED), (kernels.PARTS, kernels.VERIFIED)](
-            segment.codes, segment.offsets, segment.sizes, segment.alive, segment.present, self._wanted, sent(self.best.least),
+            segment.codes, segment.offsets, segment.sizes, segment.alive, segment.present, self._wanted, sent(self.best.bounds),
             segment.near, size, segment.hits, segment.counters,
         )  # fmt: skip
         self._verified += size
@@ -172,17 +172,17 @@ def _collect(
     for at in range(len(queries)):
         query, row = queries[at], np.int64(near[at])
         value = score(np.int64(overlaps[at]), np.int64(wanted[query]), np.int64(sizes[row]))
-        if value >= best.least[query]:
+        if value >= best.bounds[query]:
             best.found[query] = insert(best.rows[query], best.scores[query], best.found[query], row, value, ranks)
             if best.found[query] == k:
-                best.least[query] = max(best.least[query], best.scores[query, k - 1])
+                best.bounds[query] = max(best.bounds[query], best.scores[query, k - 1])
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def planned(layout: Layout, queries: Queries, least: Floats) -> tuple[Numbers, Numbers, Numbers]:
+def planned(layout: Layout, queries: Queries, bounds: Floats) -> tuple[Numbers, Numbers, Numbers]:
     """Choose the bitmaps to count: offsets within a block [queries, width], numbers of them [queries], credits [queries].
 
-    ``least`` [queries]: the bounds.
+    ``bounds`` [queries]: the min scores.
 
     Counts all bitmaps of a query, up to ``kernels.COUNTED``, or fewer if the rarest already discriminate rows that may
     reach the bound, as in ``searching``. Numbers are multiples of ``ROWS``; the empty bitmap pads them.
@@ -197,7 +197,7 @@ def planned(layout: Layout, queries: Queries, least: Floats) -> tuple[Numbers, N
     bitmaps, chances = np.empty(longest + ROWS, np.int32), np.zeros(longest // ROWS + 2, np.float64)
     none = np.empty(0, np.int64)  # posting lists are not counted here
     for query in range(count):
-        a, t = offsets[query + 1] - offsets[query], min(1.0, least[query])
+        a, t = offsets[query + 1] - offsets[query], min(1.0, bounds[query])
         known = counted(layout, codes[offsets[query] : offsets[query + 1]], none, bitmaps, chances)
         number = min(known, _COUNTED)
         shortest = max(1, int(a * t / (2.0 - t)))  # the least size that can reach t

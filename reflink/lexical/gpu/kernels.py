@@ -41,21 +41,21 @@ def score(overlap: Any, a: Any, b: Any) -> Any:
 
 
 @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-def needed(least: Any, a: Any, b: Any) -> Any:
+def needed(bound: Any, a: Any, b: Any) -> Any:
     """As ``bounds.needed``."""
-    overlap = max(1, int(least * (a + b + min(a, b)) / (2.0 + least)))
-    while overlap > 1 and score(overlap - 1, a, b) >= least:
+    overlap = max(1, int(bound * (a + b + min(a, b)) / (2.0 + bound)))
+    while overlap > 1 and score(overlap - 1, a, b) >= bound:
         overlap -= 1
-    while overlap <= min(a, b) and score(overlap, a, b) < least:
+    while overlap <= min(a, b) and score(overlap, a, b) < bound:
         overlap += 1
     return overlap
 
 
 @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-def reachable(least: Any, a: Any, b_from: Any, b_to: Any) -> Any:
+def reachable(bound: Any, a: Any, b_from: Any, b_to: Any) -> Any:
     """As ``bounds.reachable``."""
     b = min(max(a, b_from), b_to)
-    return a > 0 and b > 0 and score(min(a, b), a, b) >= least
+    return a > 0 and b > 0 and score(min(a, b), a, b) >= bound
 
 
 @cuda.jit(device=True)  # type: ignore[untyped-decorator]
@@ -108,28 +108,28 @@ def _count(bits: Any, first: Any, places: Any, query: Any, number: Any) -> Any:
 
 
 @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-def _higher(left: Any, most: Any, plane: Any, weight: Any) -> Any:
+def _higher(left: Any, count: Any, plane: Any, weight: Any) -> Any:
     """Narrow the rows with the greatest count by the next lower bit: keep the rows with the bit set, if there are any."""
     some = left & plane
     if some != 0:
-        return some, most + weight
-    return left, most
+        return some, count + weight
+    return left, count
 
 
 @cuda.jit(device=True)  # type: ignore[untyped-decorator]
 def _greatest(planes: Any) -> Any:
     p0, p1, p2, p3, p4, p5, p6, p7, p8 = planes
-    left, most = ~np.uint64(0), 0
-    left, most = _higher(left, most, p8, 256)
-    left, most = _higher(left, most, p7, 128)
-    left, most = _higher(left, most, p6, 64)
-    left, most = _higher(left, most, p5, 32)
-    left, most = _higher(left, most, p4, 16)
-    left, most = _higher(left, most, p3, 8)
-    left, most = _higher(left, most, p2, 4)
-    left, most = _higher(left, most, p1, 2)
-    left, most = _higher(left, most, p0, 1)
-    return most
+    left, count = ~np.uint64(0), 0
+    left, count = _higher(left, count, p8, 256)
+    left, count = _higher(left, count, p7, 128)
+    left, count = _higher(left, count, p6, 64)
+    left, count = _higher(left, count, p5, 32)
+    left, count = _higher(left, count, p4, 16)
+    left, count = _higher(left, count, p3, 8)
+    left, count = _higher(left, count, p2, 4)
+    left, count = _higher(left, count, p1, 2)
+    left, count = _higher(left, count, p0, 1)
+    return count
 
 
 @cuda.jit(device=True)  # type: ignore[untyped-decorator]
@@ -141,19 +141,19 @@ def _decided(enough: Any, plane: Any, bit: Any) -> Any:
 
 
 @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-def _at_least(planes: Any, least: Any) -> Any:
-    """Return the mask of the rows whose count is ``least`` or more; all rows for 0."""
+def _at_least(planes: Any, threshold: Any) -> Any:
+    """Return the mask of the rows whose count is ``threshold`` or more; all rows for 0."""
     p0, p1, p2, p3, p4, p5, p6, p7, p8 = planes
     enough = ~np.uint64(0)
-    enough = _decided(enough, p0, least & 1)
-    enough = _decided(enough, p1, least & 2)
-    enough = _decided(enough, p2, least & 4)
-    enough = _decided(enough, p3, least & 8)
-    enough = _decided(enough, p4, least & 16)
-    enough = _decided(enough, p5, least & 32)
-    enough = _decided(enough, p6, least & 64)
-    enough = _decided(enough, p7, least & 128)
-    return _decided(enough, p8, least & 256)
+    enough = _decided(enough, p0, threshold & 1)
+    enough = _decided(enough, p1, threshold & 2)
+    enough = _decided(enough, p2, threshold & 4)
+    enough = _decided(enough, p3, threshold & 8)
+    enough = _decided(enough, p4, threshold & 16)
+    enough = _decided(enough, p5, threshold & 32)
+    enough = _decided(enough, p6, threshold & 64)
+    enough = _decided(enough, p7, threshold & 128)
+    return _decided(enough, p8, threshold & 256)
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
@@ -170,40 +170,40 @@ def sets_of(codes: Any, offsets: Any, present: Any) -> None:
 
 @cuda.jit  # type: ignore[untyped-decorator]
 def greatest_counts(
-    bits: Any, stride: Any, sizes: Any, places: Any, numbers: Any, wanted: Any, least: Any, queries: Any, greatest: Any
+    bits: Any, stride: Any, sizes: Any, places: Any, numbers: Any, wanted: Any, bounds: Any, queries: Any, greatest: Any
 ) -> None:
     """Write the greatest count of each block and query to ``greatest``, uint16 [blocks, queries].
 
-    It is 0 where no size in the block can reach ``least``. Thread blocks are ``LANES`` by ``WARPS``, ordered by block of rows
+    It is 0 where no size in the block can reach the bound. Thread blocks are ``LANES`` by ``WARPS``, ordered by block of rows
     and then by query, so that all queries read a block's bitmaps from L2. ``wanted``: number of trigrams of each query.
     """
-    most = cuda.shared.array(WARPS, np.int32)
+    maxima = cuda.shared.array(WARPS, np.int32)
     lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
     groups = (queries + WARPS - 1) // WARPS
     block = np.int64(cuda.blockIdx.x // groups)
     query = cuda.blockIdx.x % groups * WARPS + warp
     if lane == 0:
-        most[warp] = 0
+        maxima[warp] = 0
     cuda.syncthreads()
     if query < queries and numbers[query] > 0:
         first, last = _ends(block, len(sizes))
-        if reachable(least[query], np.int64(wanted[query]), np.int64(sizes[first]), np.int64(sizes[last])):
+        if reachable(bounds[query], np.int64(wanted[query]), np.int64(sizes[first]), np.int64(sizes[last])):
             own = _greatest(_count(bits, block * stride + lane, places, query, numbers[query]))
-            if own > most[warp]:
-                cuda.atomic.max(most, warp, own)
+            if own > maxima[warp]:
+                cuda.atomic.max(maxima, warp, own)
     cuda.syncthreads()
     if lane == 0 and query < queries:
-        greatest[block, query] = most[warp]
+        greatest[block, query] = maxima[warp]
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
 def pairs_to_try(
-    greatest: Any, sizes: Any, wanted: Any, credits_: Any, queries: Any, blocks: Any, shares: Any, pairs: Any, asked: Any
+    greatest: Any, sizes: Any, wanted: Any, credits_: Any, queries: Any, blocks: Any, shares: Any, pairs: Any, required: Any
 ) -> None:
     """Choose for each query and share the block whose greatest count promises the best score: [shares * queries] pairs.
 
     Share s consists of the blocks s, s + ``shares``, and so on. A pair is block * queries + query, or -1. The choice affects
-    only the search order and not the result, so float32 is enough. ``asked``: the greatest count of the pair.
+    only the search order and not the result, so float32 is enough. ``required``: the greatest count of the pair.
     """
     number = cuda.grid(1)
     if number >= shares * queries:
@@ -212,23 +212,23 @@ def pairs_to_try(
     a = np.int64(wanted[query])
     best, chosen, count = np.float32(0), np.int64(-1), np.int64(0)
     for block in range(share, blocks, shares):
-        most = np.int64(greatest[block, query])
-        if most > 0:
+        here = np.int64(greatest[block, query])
+        if here > 0:
             first, last = _ends(block, len(sizes))
-            overlap = min(min(most + credits_[query], a), np.int64(sizes[last]))
+            overlap = min(min(here + credits_[query], a), np.int64(sizes[last]))
             b = max(np.int64(sizes[first]), overlap)
             promised = np.float32(overlap) / np.float32(a + b + min(a, b) - overlap)
             if promised > best:
-                best, chosen, count = promised, np.int64(block) * queries + query, most
-    pairs[number], asked[number] = chosen, count
+                best, chosen, count = promised, np.int64(block) * queries + query, here
+    pairs[number], required[number] = chosen, count
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
 def pairs_that_reach(
-    greatest: Any, sizes: Any, numbers: Any, wanted: Any, credits_: Any, least: Any, queries: Any, blocks: Any, pairs: Any,
-    asked: Any, counters: Any,
+    greatest: Any, sizes: Any, numbers: Any, wanted: Any, credits_: Any, bounds: Any, queries: Any, blocks: Any, pairs: Any,
+    required: Any, counters: Any,
 ) -> None:  # fmt: skip
-    """Append all pairs of a block and a query with a row that may reach the score ``least``, and the count needed for it."""
+    """Append all pairs of a block and a query with a row that may reach their bound, and the count needed for it."""
     number = np.int64(cuda.grid(1))
     if number >= np.int64(blocks) * queries:
         return
@@ -237,20 +237,20 @@ def pairs_that_reach(
         return
     first, last = _ends(block, len(sizes))
     a, b = np.int64(wanted[query]), np.int64(sizes[first])
-    if not reachable(least[query], a, b, np.int64(sizes[last])):
+    if not reachable(bounds[query], a, b, np.int64(sizes[last])):
         return
-    count = max(0, needed(least[query], a, max(1, b)) - credits_[query])
+    count = max(0, needed(bounds[query], a, max(1, b)) - credits_[query])
     if np.int64(greatest[block, query]) >= count:
         slot = cuda.atomic.add(counters, PAIRS, 1)
-        pairs[slot], asked[slot] = number, count
+        pairs[slot], required[slot] = number, count
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
 def rows_of_pairs(
-    bits: Any, stride: Any, texts: Any, places: Any, numbers: Any, queries: Any, pairs: Any, asked: Any, size: Any,
-    most: Any, near: Any, counters: Any,
+    bits: Any, stride: Any, texts: Any, places: Any, numbers: Any, queries: Any, pairs: Any, required: Any, size: Any,
+    limit: Any, near: Any, counters: Any,
 ) -> None:  # fmt: skip
-    """Append to ``near`` the rows of the first ``size`` pairs with the count in ``asked``, at most ``most`` of each 64 rows.
+    """Append to ``near`` the rows of the first ``size`` pairs with the count ``required``, up to ``limit`` of each 64 rows.
 
     ``near`` int32 [2, room]: query and row. The counter includes rows for which there is no room. Thread blocks are ``LANES``
     by ``WARPS``.
@@ -259,9 +259,9 @@ def rows_of_pairs(
     if pair >= size or pairs[pair] < 0:
         return
     query, block = pairs[pair] % queries, np.int64(pairs[pair] // queries)
-    enough = _at_least(_count(bits, block * stride + lane, places, query, numbers[query]), asked[pair])
+    enough = _at_least(_count(bits, block * stride + lane, places, query, numbers[query]), required[pair])
     taken, row = 0, block * BLOCK + lane * 64
-    while enough != 0 and taken < most and row < texts:
+    while enough != 0 and taken < limit and row < texts:
         if enough & np.uint64(1) != 0:
             taken += 1
             slot = cuda.atomic.add(counters, NEAR, 1)
@@ -273,10 +273,10 @@ def rows_of_pairs(
 
 @cuda.jit  # type: ignore[untyped-decorator]
 def hits_of_rows(
-    codes: Any, offsets: Any, sizes: Any, alive: Any, present: Any, wanted: Any, least: Any, near: Any, size: Any, hits: Any,
+    codes: Any, offsets: Any, sizes: Any, alive: Any, present: Any, wanted: Any, bounds: Any, near: Any, size: Any, hits: Any,
     counters: Any,
 ) -> None:  # fmt: skip
-    """Verify the first ``size`` rows of ``near``; append the rows with a score of ``least`` or more to ``hits``.
+    """Verify the first ``size`` rows of ``near``; append the rows with a score that reaches their bound to ``hits``.
 
     ``hits`` int32 [3, room]: query, row, overlap. Thread blocks ``PARTS`` by ``VERIFIED``; neighbours read adjacent trigrams.
     """
@@ -295,6 +295,6 @@ def hits_of_rows(
         query, row = near[0, at], near[1, at]
         for other in range(1, PARTS):
             overlap += overlaps[place, other]
-        if overlap > 0 and score(np.int64(overlap), np.int64(wanted[query]), np.int64(sizes[row])) >= least[query]:
+        if overlap > 0 and score(np.int64(overlap), np.int64(wanted[query]), np.int64(sizes[row])) >= bounds[query]:
             slot = cuda.atomic.add(counters, HITS, 1)
             hits[0, slot], hits[1, slot], hits[2, slot] = query, row, overlap

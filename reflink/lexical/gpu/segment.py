@@ -52,5 +52,5 @@ class DeviceSegment(DeviceArrays):
         if (found := batch.search()) is not None:
             return found
         # There was no room for all rows. The bounds reached so far are the floors of the halves.
-        count, queries = len(queries.floors), queries._replace(floors=batch.best.least)
+        count, queries = len(queries.floors), queries._replace(floors=batch.best.bounds)
         return joined([self._search(queries.part(*each), k) for each in ((0, count // 2), (count // 2, count))], k)

@@ -92,8 +92,8 @@ class Growth:
             self._thread = threading.Thread(target=self._merge_all, name="merge", daemon=True)
             self._thread.start()
 
-    def _due(self, most: int | None = None) -> tuple[Part, ...]:
-        """Return the parts to merge next, of at most ``most`` living texts: two neighbours, or one mostly dead part."""
+    def _due(self, limit: int | None = None) -> tuple[Part, ...]:
+        """Return the parts to merge next, of at most ``limit`` living texts: two neighbours, or one mostly dead part."""
         for at in range(len(self.parts) - 1, -1, -1):
             part = self.parts[at]
             before = self.parts[at - 1] if at else None
@@ -102,7 +102,7 @@ class Growth:
                 due = (before, part)
             elif 2 * part.count < len(part.segment):
                 due = (part,)
-            few = most is None or sum(each.count for each in due) <= most
+            few = limit is None or sum(each.count for each in due) <= limit
             if due and few and not any(each.segment in self._merging for each in due):
                 return due
         return ()

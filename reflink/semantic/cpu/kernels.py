@@ -85,7 +85,7 @@ def _highest(scores: Floats, number: int) -> np.float32:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _raise_least(best: Floats, score: float) -> None:
+def _raise_bound(best: Floats, score: float) -> None:
     """Replace the lowest score of a min-heap by ``score``."""
     at, k = 0, len(best)
     while True:
@@ -126,18 +126,18 @@ def scan(
             dot(block, row, stop, queries, query, following - query, scores)
             for j in range(following - query):
                 heap = best[query + j]
-                least = np.float32(heap[0] - margin)
-                if not _highest(scores[j], stop - row) >= least:
+                bound = np.float32(heap[0] - margin)
+                if not _highest(scores[j], stop - row) >= bound:
                     continue
                 for at in range(stop - row):
                     score = scores[j, at]
-                    if not score >= least or not alive[row + at]:
+                    if not score >= bound or not alive[row + at]:
                         continue
                     query_of[size], row_of[size], score_of[size] = query + j, base + row + at, score
                     size += 1
                     if score > heap[0]:
-                        _raise_least(heap, score)
-                        least = np.float32(heap[0] - margin)
+                        _raise_bound(heap, score)
+                        bound = np.float32(heap[0] - margin)
             query = following
         row = stop
     return size, row

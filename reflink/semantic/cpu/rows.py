@@ -73,8 +73,8 @@ class DeviceCopy(Protocol):
         """Write vectors to rows that no view shows."""
         ...
 
-    def change(self, dead: Rows, born: Rows) -> OnDevice:
-        """Return a view without the rows ``dead`` and with the rows ``born``; earlier views do not change."""
+    def change(self, removed: Rows, added: Rows) -> OnDevice:
+        """Return a view without the rows ``removed`` and with the rows ``added``; earlier views do not change."""
         ...
 
 
@@ -251,12 +251,12 @@ class GrowingRows:
             self._vectors[number][rows[here] - number * BLOCK] = vectors[here]
             self._ids[number][rows[here] - number * BLOCK] = names[here]
 
-    def _publish(self, dead: Rows, born: Rows) -> None:
-        """Publish a view in which the rows ``dead`` are removed and the rows ``born`` are added, in one assignment."""
+    def _publish(self, removed: Rows, added_rows: Rows) -> None:
+        """Publish a view without the rows ``removed`` and with the rows ``added_rows``, in one assignment."""
         old, base = self.view, len(self._saved_ids)
         saved, added = list(old.saved), list(old.added)
-        rows = np.concatenate([dead, born])
-        lives = np.arange(len(rows)) >= len(dead)
+        rows = np.concatenate([removed, added_rows])
+        lives = np.arange(len(rows)) >= len(removed)
         numbers = np.where(rows < base, rows // BLOCK, len(saved) + (rows - base) // BLOCK)
         places = np.where(rows < base, rows, rows - base) % BLOCK
         for number in np.unique(numbers).tolist():
@@ -271,15 +271,15 @@ class GrowingRows:
             alive[: len(block.alive)] = block.alive
             alive[places[here]] = lives[here]
             (saved if at < 0 else added)[number if at < 0 else at] = replace(block, alive=frozen(alive))
-        shown = None if self._device is None else self._device.change(dead, born)
-        count = old.count - len(dead) + len(born)
+        shown = None if self._device is None else self._device.change(removed, added_rows)
+        count = old.count - len(removed) + len(added_rows)
         new = replace(old, saved=tuple(saved), added=tuple(added), count=count, device=shown)
         # Steps 4 and 5 of the invariant. The list of places is filled last: filled before the assignment, it could free places
         # that are still shown. An interruption between these lines loses places for reuse, at worst.
         retired: list[int] = []
         self._retired.append((weakref.ref(old), retired))
         self.view = new
-        retired += (dead[dead >= base] - base).tolist()
+        retired += (removed[removed >= base] - base).tolist()
 
     def _reclaim(self) -> None:
         """Free the retired places that no held view shows. Views may be released in any order; the oldest held one decides."""

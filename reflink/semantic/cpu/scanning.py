@@ -43,9 +43,9 @@ def scan(view: View, queries: Single, k: int, threads: int, pool: Callable[[], E
 
         done = list(pool().map(one, shares) if parts > 1 else map(one, shares))
         best = np.concatenate([best for best, _ in done], axis=1)
-        least = np.partition(best, best.shape[1] - k, axis=1)[:, best.shape[1] - k] - margin
+        bound = np.partition(best, best.shape[1] - k, axis=1)[:, best.shape[1] - k] - margin
         query_of, rows, scores = (np.concatenate([found[at] for _, found in done]) for at in range(3))
-        near = scores >= least[query_of]
+        near = scores >= bound[query_of]
         query_of, rows = query_of[near], rows[near]
         yield query_of + first, rows, view.exact(rows, batch, query_of)
 

@@ -51,13 +51,13 @@ def tile(shape: Shape, queries: int) -> Any:
     size = ir.IntType(64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block, asked, scores = (context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 2, 4))
+        block, vectors, scores = (context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 2, 4))
         row, query, column = (context.cast(builder, arguments[at], signature.args[at], types.int64) for at in (1, 3, 5))
         dim = cgutils.unpack_tuple(builder, block.shape)[1]
         width = cgutils.unpack_tuple(builder, scores.shape)[1]
         begin = builder.bitcast(block.data, ir.HalfType().as_pointer())
-        lines = [builder.gep(begin, [builder.mul(builder.add(row, size(i)), dim)]) for i in range(rows)]
-        sought = [builder.gep(asked.data, [builder.mul(builder.add(query, size(j)), dim)]) for j in range(queries)]
+        row_pointers = [builder.gep(begin, [builder.mul(builder.add(row, size(i)), dim)]) for i in range(rows)]
+        query_pointers = [builder.gep(vectors.data, [builder.mul(builder.add(query, size(j)), dim)]) for j in range(queries)]
         name = f"llvm.fmuladd.v{lanes}f32"
         multiply_add = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector] * 3), name)
 
@@ -72,29 +72,29 @@ def tile(shape: Shape, queries: int) -> Any:
         at = builder.phi(size)
         at.add_incoming(size(0), before)
         sums = [builder.phi(vector) for _ in range(queries * rows)]
-        values = [builder.fpext(load(line, at, halves, 2), vector) for line in lines]
-        grown = []
+        values = [builder.fpext(load(pointer, at, halves, 2), vector) for pointer in row_pointers]
+        updated = []
         for j in range(queries):
-            wanted = load(sought[j], at, vector, 4)
-            grown += [builder.call(multiply_add, [values[i], wanted, sums[j * rows + i]]) for i in range(rows)]
+            query_values = load(query_pointers[j], at, vector, 4)
+            updated += [builder.call(multiply_add, [values[i], query_values, sums[j * rows + i]]) for i in range(rows)]
         following = builder.add(at, size(lanes))
         at.add_incoming(following, body)
-        for old, new in zip(sums, grown, strict=True):
+        for old, new in zip(sums, updated, strict=True):
             old.add_incoming(ir.Constant(vector, [0.0] * lanes), before)
             old.add_incoming(new, body)
         builder.cbranch(builder.icmp_signed("<", following, dim), body, after)
         builder.position_at_end(after)
-        totals = _add_across(builder, grown, lanes)
+        totals = _add_across(builder, updated, lanes)
         for j in range(queries):
             first = j * rows
-            own = _shuffle(builder, totals[first // lanes], None, [first % lanes + i for i in range(rows)])
+            row_sums = _shuffle(builder, totals[first // lanes], None, [first % lanes + i for i in range(rows)])
             place = builder.gep(scores.data, [builder.add(builder.mul(size(j), width), column)])
-            builder.store(own, builder.bitcast(place, own.type.as_pointer())).align = 4
+            builder.store(row_sums, builder.bitcast(place, row_sums.type.as_pointer())).align = 4
         return context.get_dummy_value()
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def compiled(typing_context: Any, block: Any, row: Any, asked: Any, query: Any, scores: Any, column: Any) -> Any:
-        return types.void(block, row, asked, query, scores, column), generate
+    def compiled(typing_context: Any, block: Any, row: Any, vectors: Any, query: Any, scores: Any, column: Any) -> Any:
+        return types.void(block, row, vectors, query, scores, column), generate
 
     return compiled
 

@@ -110,12 +110,12 @@ class DeviceRows:
                 places = torch.from_numpy(rows[here] - first).to(self.device)
                 matrix[places] = torch.from_numpy(np.ascontiguousarray(vectors[here])).to(self.device)
 
-    def change(self, dead: Rows, born: Rows) -> DeviceView:
-        """Return a view without the rows ``dead`` and with the rows ``born``; earlier views do not change."""
+    def change(self, removed: Rows, added: Rows) -> DeviceView:
+        """Return a view without the rows ``removed`` and with the rows ``added``; earlier views do not change."""
         parts: list[Part] = []
         for first, matrix, alive in self._parts or ():
             changed = alive
-            for rows, lives in ((dead, False), (born, True)):
+            for rows, lives in ((removed, False), (added, True)):
                 here = rows[(rows >= first) & (rows < first + len(matrix))] - first
                 if len(here):
                     changed = alive.clone() if changed is alive else changed

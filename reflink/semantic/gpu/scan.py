@@ -37,8 +37,8 @@ def scan(view: View, queries: Single, k: int) -> Iterator[Found]:
 def _scan_queries(part: places.Part, queries: Single, k: int) -> Iterator[Found]:
     base, matrix, alive = part
     for first in range(0, len(queries), places.QUERIES):
-        asked = torch.from_numpy(queries[first : first + places.QUERIES]).to(matrix.device)
-        for query_of, rows, scores in _scan_part(matrix, alive, asked, k):
+        batch = torch.from_numpy(queries[first : first + places.QUERIES]).to(matrix.device)
+        for query_of, rows, scores in _scan_part(matrix, alive, batch, k):
             yield query_of.cpu().numpy() + first, rows.cpu().numpy() + base, scores.cpu().numpy()
 
 
@@ -47,35 +47,35 @@ def _scan_part(
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
     maxima, error = _maxima(matrix, queries)
     groups = maxima.shape[1]
-    many = min(k + MORE, groups)
-    highest, chosen = maxima.topk(min(many + 1, groups), dim=1)
-    at_once = max(1, places.GATHERED // (many * places.GROUP * matrix.shape[1] * 10))
+    chosen_groups = min(k + MORE, groups)
+    highest, chosen = maxima.topk(min(chosen_groups + 1, groups), dim=1)
+    at_once = max(1, places.GATHERED // (chosen_groups * places.GROUP * matrix.shape[1] * 10))
     kth = torch.empty(len(queries), dtype=torch.float32, device=matrix.device)
     for first in range(0, len(queries), at_once):
         here = slice(first, min(first + at_once, len(queries)))
-        scores = _score(matrix, alive, chosen[here, :many], queries[here])
+        scores = _score(matrix, alive, chosen[here, :chosen_groups], queries[here])
         wanted = min(k, scores.shape[1])
         kth[here] = scores.topk(wanted, dim=1).values[:, -1] if wanted == k else -torch.inf
         query_of, column = torch.nonzero((scores >= kth[here, None]) & torch.isfinite(scores), as_tuple=True)
         group = chosen[here][query_of, column // places.GROUP]
         yield query_of + first, group * places.GROUP + column % places.GROUP, scores[query_of, column]
-    if many == groups:
+    if chosen_groups == groups:
         return
-    least = (kth - error).half()
-    open_ = torch.nonzero(highest[:, many] >= least).flatten()
-    if not len(open_):
+    bound = (kth - error).half()
+    undecided = torch.nonzero(highest[:, chosen_groups] >= bound).flatten()
+    if not len(undecided):
         return
-    maxima[open_[:, None], chosen[open_, :many]] = torch.nan  # already scored: NaN compares false
+    maxima[undecided[:, None], chosen[undecided, :chosen_groups]] = torch.nan  # already scored: NaN compares false
     several = max(1, places.SCORES // groups)
-    for first in range(0, len(open_), several):
-        query = open_[first : first + several]
-        of, group = torch.nonzero(maxima[query] >= least[query, None], as_tuple=True)
-        for start in range(0, len(of), at_once * many):
-            some = slice(start, start + at_once * many)
-            asked = query[of[some]]
-            scores = _score(matrix, alive, group[some, None], queries[asked])
-            pair, column = torch.nonzero((scores >= kth[asked, None]) & torch.isfinite(scores), as_tuple=True)
-            yield asked[pair], group[some][pair] * places.GROUP + column, scores[pair, column]
+    for first in range(0, len(undecided), several):
+        query = undecided[first : first + several]
+        of, group = torch.nonzero(maxima[query] >= bound[query, None], as_tuple=True)
+        for start in range(0, len(of), at_once * chosen_groups):
+            some = slice(start, start + at_once * chosen_groups)
+            query_rows = query[of[some]]
+            scores = _score(matrix, alive, group[some, None], queries[query_rows])
+            pair, column = torch.nonzero((scores >= kth[query_rows, None]) & torch.isfinite(scores), as_tuple=True)
+            yield query_rows[pair], group[some][pair] * places.GROUP + column, scores[pair, column]
 
 
 def _maxima(matrix: torch.Tensor, queries: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -93,7 +93,7 @@ def test_the_s2orc_rule_excludes_four_fifths_and_includes_the_next_greater_score
     index = indexed({"a": "abcdefghi"})
     assert s2orc(index, ["abcdefghx", "abcdefghi", "zzz", ""]) == [None, ("a", 1.0), None, None]
     assert s2orc(indexed({"a": "abcdefghij"}), ["abcdefghix"]) == [("a", 14 / 17)]
-    assert s2orc(index, ["abcdefghx"], least=0.79) == [("a", 0.8)]
+    assert s2orc(index, ["abcdefghx"], threshold=0.79) == [("a", 0.8)]
 
 
 LETTERS = ALPHABET[1:]  # each once: every trigram is another
@@ -108,7 +108,7 @@ LETTERS = ALPHABET[1:]  # each once: every trigram is another
 def test_four_fifths_is_excluded_for_sets_of_any_size(known: str, query: str) -> None:
     assert defined(known, query) == Fraction(4, 5)
     assert s2orc(indexed({"a": known}), [query]) == s2orc(indexed({"a": query}), [known]) == [None]
-    assert s2orc(indexed({"a": known}), [query], least=0.7999999) == [("a", 0.8)]
+    assert s2orc(indexed({"a": known}), [query], threshold=0.7999999) == [("a", 0.8)]
 
 
 close = st.text(alphabet="ab", max_size=14)
