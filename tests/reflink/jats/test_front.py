@@ -1,4 +1,4 @@
-"""The article's own description."""
+"""Tests of the metadata that an article has about itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reflink.entities import Ids, Paper
 from reflink.jats import parse
 from reflink.jats.front import front, publisher_id
 from tests.data import jats_folder, shared_data
-from tests.reflink.jats.articles import article, paper
+from tests.reflink.jats.articles import article, assert_fields, paper, real
 
 FRONT = b"""<article article-type="research-article" xml:lang="EN"><front><journal-meta><journal-id>NAT</journal-id>
 <journal-id journal-id-type="nlm-ta">Nature</journal-id><journal-id journal-id-type="doi">10.1038/journal</journal-id>
@@ -68,59 +68,43 @@ def test_every_field() -> None:
     }
 
 
-def test_a_bare_paper_has_only_its_id() -> None:
+def test_a_paper_without_metadata_has_only_its_id() -> None:
     assert parse(article(meta=""), source="x").to_dict() == {"id": "x"}
 
 
-def test_reading_changes_nothing_in_the_tree() -> None:
+def test_reading_does_not_change_the_tree() -> None:
     tree = etree.fromstring(FRONT)
     before = etree.tostring(tree)
     assert front(tree) == front(tree)
     assert etree.tostring(tree) == before
 
 
-# Identifiers
+def ids(*typed: str) -> str:
+    """Return ``<article-id>`` elements of these attributes and texts."""
+    return "".join(f"<article-id {item}</article-id>" for item in typed)
 
 
-def _ids(*typed: str) -> Ids:
-    return paper(meta="".join(f"<article-id {item}</article-id>" for item in typed)).ids
-
-
-def test_wrong_identifiers_are_not_taken() -> None:
-    assert _ids('pub-id-type="doi">none', 'pub-id-type="doi">10.1000/a') == Ids(doi="10.1000/a")
-
-
-def test_other_numbers_of_pmc_are_no_pmcid() -> None:
-    found = _ids(
-        'pub-id-type="pmcaid">11', 'pub-id-type="pmcid-ver">PMC77.1', 'pub-id-type="pmcaiid">12', 'pub-id-type="pmcid">PMC77'
-    )
-    assert found == Ids(pmcid="PMC77")
-
-
-def test_the_doi_of_all_versions_comes_before_that_of_one() -> None:
-    version = 'pub-id-type="doi" specific-use="version">10.7554/eLife.88984.3'
-    assert _ids(version, 'pub-id-type="doi">10.7554/eLife.88984') == Ids(doi="10.7554/elife.88984")
-    assert _ids(version) == Ids(doi="10.7554/elife.88984.3")
-
-
-def test_a_doi_without_its_type() -> None:
-    assert _ids('pub-id-type="other">10.1051/parasite/2021011') == Ids(doi="10.1051/parasite/2021011")
-    assert _ids(">10.1000/a") == Ids(doi="10.1000/a")
-
-
-def test_a_doi_in_place_of_the_article_number() -> None:
-    found = paper(meta='<elocation-id content-type="doi">10.3402/fnr.v60.32382</elocation-id>')
-    assert (found.ids.doi, found.fpage) == ("10.3402/fnr.v60.32382", None)
+VERSION = 'pub-id-type="doi" specific-use="version">10.7554/eLife.88984.3'
 
 
 @pytest.mark.parametrize(
-    "meta",
-    ['<article-id pub-id-type="arxiv">2301.02345v2</article-id>', "<elocation-id>arXiv:2301.02345v1</elocation-id>",
-     '<article-id pub-id-type="doi">10.48550/arXiv.2301.02345</article-id>'],
+    ("meta", "expected"),
+    [
+        (ids('pub-id-type="doi">none', 'pub-id-type="doi">10.1000/a'), Ids(doi="10.1000/a")),
+        (ids('pub-id-type="pmcaid">11', 'pub-id-type="pmcid-ver">PMC77.1', 'pub-id-type="pmcaiid">12',
+             'pub-id-type="pmcid">PMC77'), Ids(pmcid="PMC77")),
+        (ids(VERSION, 'pub-id-type="doi">10.7554/eLife.88984'), Ids(doi="10.7554/elife.88984")),
+        (ids(VERSION), Ids(doi="10.7554/elife.88984.3")),
+        (ids('pub-id-type="other">10.1051/parasite/2021011'), Ids(doi="10.1051/parasite/2021011")),
+        (ids(">10.1000/a"), Ids(doi="10.1000/a")),
+        ('<elocation-id content-type="doi">10.3402/fnr.v60.32382</elocation-id>', Ids(doi="10.3402/fnr.v60.32382")),
+        (ids('pub-id-type="arxiv">2301.02345v2'), Ids(arxiv="2301.02345")),
+        ("<elocation-id>arXiv:2301.02345v1</elocation-id>", Ids(arxiv="2301.02345")),
+        (ids('pub-id-type="doi">10.48550/arXiv.2301.02345'), Ids(doi="10.48550/arxiv.2301.02345", arxiv="2301.02345")),
+    ],
 )  # fmt: skip
-def test_arxiv(meta: str) -> None:
-    found = paper(meta=meta)
-    assert (found.ids.arxiv, found.fpage) == ("2301.02345", None)
+def test_identifiers(meta: str, expected: Ids) -> None:
+    assert_fields(paper(meta=meta), ids=expected, fpage=None)
 
 
 @pytest.mark.parametrize(
@@ -130,25 +114,12 @@ def test_arxiv(meta: str) -> None:
         ([("other", "elife-1"), ("manuscript", "NIHMS1")], "NIHMS1"),
         ([("other", "elife-1"), ("pii", "S00-1")], "S00-1"),
         ([("other", "00203"), ("other", "10.1051/rmr/160001"), ("coden", "ABCD")], None),
+        ([('publisher-id" specific-use="previous-pid', "S01"), ('publisher-id" specific-use="scielo-v2', "S02")], "S02"),
     ],
 )
 def test_publisher_id(items: list[tuple[str, str]], expected: str | None) -> None:
-    meta = "".join(f'<article-id pub-id-type="{kind}">{text}</article-id>' for kind, text in items)
-    assert paper(meta=meta).publisher_id == expected
-    assert publisher_id(etree.fromstring(article(meta=meta))) == expected
-
-
-def test_a_previous_id_of_the_publisher_is_not_the_id() -> None:
-    meta = ('<article-id pub-id-type="publisher-id" specific-use="previous-pid">S01</article-id>'
-            '<article-id pub-id-type="publisher-id" specific-use="scielo-v2">S02</article-id>')  # fmt: skip
-    assert paper(meta=meta).publisher_id == "S02"
-
-
-# Titles
-
-
-def _titled(inside: str) -> Paper:
-    return paper(meta=f"<title-group>{inside}</title-group>")
+    meta = ids(*(f'pub-id-type="{kind}">{text}' for kind, text in items))
+    assert paper(meta=meta).publisher_id == publisher_id(etree.fromstring(article(meta=meta))) == expected
 
 
 @pytest.mark.parametrize(
@@ -177,35 +148,24 @@ def _titled(inside: str) -> Paper:
     ],
 )
 def test_title(inside: str, expected: str | None) -> None:
-    assert _titled(inside).title == expected
+    assert paper(meta=f"<title-group>{inside}</title-group>").title == expected
 
 
-def test_translated_titles_of_every_generation_of_jats() -> None:
-    found = _titled(
-        "<article-title>Milho</article-title><trans-title xml:lang='en'>Maize<xref>*</xref></trans-title>"
+def test_translated_titles_of_every_version_of_jats() -> None:
+    found = paper(
+        meta="<title-group><article-title>Milho</article-title><trans-title xml:lang='en'>Maize<xref>*</xref></trans-title>"
         "<trans-subtitle>A trial</trans-subtitle><trans-title-group><trans-title>Maíz</trans-title>"
         "<trans-subtitle>Un ensayo</trans-subtitle></trans-title-group><article-title>Mais</article-title>"
-        "<trans-title>MILHO</trans-title><trans-title/>"
+        "<trans-title>MILHO</trans-title><trans-title/></title-group>"
     )
-    assert found.title == "Milho"
-    assert found.translated_titles == ("Mais", "Maize: A trial", "Maíz: Un ensayo")
+    assert_fields(found, title="Milho", translated_titles=("Mais", "Maize: A trial", "Maíz: Un ensayo"))
 
 
 def test_the_title_of_a_translation_within_the_article() -> None:
-    stub = "<front-stub><title-group><article-title>{}</article-title></title-group></front-stub>"
-    data = article(meta="<title-group><article-title>Milho</article-title></title-group>").replace(
-        b"</article>",
-        f"<sub-article article-type='translation'>{stub.format('Maize')}</sub-article>"
-        f"<sub-article article-type='reviewer-report'>{stub.format('Review')}</sub-article></article>".encode(),
-    )
-    assert parse(data, source="x").translated_titles == ("Maize",)
-
-
-# Journal
-
-
-def _journal(inside: str) -> Paper:
-    return parse(article().replace(b"<journal-meta/>", f"<journal-meta>{inside}</journal-meta>".encode()), source="x")
+    titled = "<title-group><article-title>{}</article-title></title-group>"
+    sub = f"<sub-article article-type='{{}}'><front-stub>{titled}</front-stub></sub-article>"
+    end = sub.format("translation", "Maize") + sub.format("reviewer-report", "Review")
+    assert paper(meta=titled.format("Milho"), end=end).translated_titles == ("Maize",)
 
 
 @pytest.mark.parametrize(
@@ -225,12 +185,12 @@ def _journal(inside: str) -> Paper:
     ],
 )
 def test_venue(inside: str, expected: str) -> None:
-    assert _journal(inside).venue == expected
+    assert paper(journal=inside).venue == expected
 
 
-def test_abbreviations_once_each_and_in_order() -> None:
-    found = _journal(
-        "<journal-id journal-id-type='nlm-ta'>J Tests</journal-id>"
+def test_abbreviations_are_distinct_and_in_order() -> None:
+    found = paper(
+        journal="<journal-id journal-id-type='nlm-ta'>J Tests</journal-id>"
         "<journal-id journal-id-type='iso-abbrev'>J. Tests</journal-id>"
         "<journal-id journal-id-type='publisher-id'>JT</journal-id><journal-title-group><journal-title>Tests</journal-title>"
         "<abbrev-journal-title abbrev-type='publisher'>J Tests</abbrev-journal-title></journal-title-group>"
@@ -239,20 +199,12 @@ def test_abbreviations_once_each_and_in_order() -> None:
 
 
 def test_issns_are_normalised_and_checked() -> None:
-    found = _journal(
-        "<journal-id journal-id-type='issn'>1471-2105</journal-id><issn pub-type='ppub'>ISSN 0028–0836</issn>"
+    found = paper(
+        journal="<journal-id journal-id-type='issn'>1471-2105</journal-id><issn pub-type='ppub'>ISSN 0028–0836</issn>"
         "<issn pub-type='epub'>2072845x</issn><issn>1234-5678</issn><issn>0000-0000</issn><issn>n/a</issn><issn/>"
         "<issn>0028-0836</issn><issn-l>1996-1421</issn-l>"
     )
     assert found.issns == ("1471-2105", "0028-0836", "2072-845X", "1996-1421")
-
-
-def test_the_doi_of_the_journal_is_not_the_articles() -> None:
-    found = _journal("<journal-id journal-id-type='doi'>10.1002/(ISSN)1097-0134</journal-id>")
-    assert found.ids == Ids(doi="10.1000/own")
-
-
-# Dates and pages
 
 
 @pytest.mark.parametrize(
@@ -289,8 +241,6 @@ def test_pages(meta: str, expected: tuple[str | None, str | None]) -> None:
     assert (found.fpage, found.lpage) == expected
 
 
-# Laws and real articles
-
 _TAGS = ("article-id", "title-group", "article-title", "trans-title-group", "contrib-group", "contrib", "name", "collab",
          "surname", "string-name", "pub-date", "year", "elocation-id", "page-range", "related-article", "pub-history", "event",
          "abstract", "name-alternatives", "given-names", "xref", "fn", "subtitle", "related-object", "self-uri")  # fmt: skip
@@ -304,7 +254,7 @@ _trees = st.recursive(
 
 
 @given(st.lists(_trees, max_size=6), st.lists(_trees, max_size=3))
-def test_anything_nested_in_any_way_can_be_read(meta: list[str], body: list[str]) -> None:
+def test_any_nesting_of_elements_is_read(meta: list[str], body: list[str]) -> None:
     found = paper(meta="".join(meta), body="".join(body))
     assert len(found.authors) == len(found.given_names)
     assert set(found.collectives) <= set(found.authors)
@@ -313,8 +263,8 @@ def test_anything_nested_in_any_way_can_be_read(meta: list[str], body: list[str]
 
 
 @pytest.mark.parametrize("part", ["†, ", "abc* *", "1-", "10.", "Jr. ", "van ", "A.", "0028-083", "pmc", "&#160;"])
-def test_long_repetitive_text_costs_no_more_than_its_length(part: str) -> None:
-    text = part * 20_000  # minutes, were any pattern quadratic
+def test_the_cost_of_repetitive_text_is_linear(part: str) -> None:
+    text = part * 20_000  # a quadratic pattern would take minutes
     name = f"<contrib><string-name>x {text}</string-name></contrib>"
     found = paper(
         meta=f"<title-group><article-title>{text}.</article-title></title-group><contrib-group>{name}</contrib-group>"
@@ -325,7 +275,7 @@ def test_long_repetitive_text_costs_no_more_than_its_length(part: str) -> None:
 
 
 @cache
-def _yardstick() -> dict[str, dict[str, Any]]:
+def _records() -> dict[str, dict[str, Any]]:
     with gzip.open(shared_data() / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
         records = (json.loads(line) for line in lines if '"meta": "front"' in line)
         return {record["id"]: record for record in records}
@@ -336,7 +286,7 @@ def test_agreement_with_another_extractor() -> None:
     compared = 0
     for path in sorted(jats_folder().glob("*.xml"))[::10]:
         ours = parse(path.read_bytes(), source=path.stem)
-        theirs = _yardstick().get(ours.id)
+        theirs = _records().get(ours.id)
         if theirs is None:
             continue  # it names some works by another identifier
         compared += 1
@@ -364,5 +314,4 @@ def _plain(value: object) -> str:
     ],
 )
 def test_real_articles(name: str, expected: dict[str, Any]) -> None:
-    found = parse((jats_folder() / f"{name}.xml").read_bytes(), source=name)
-    assert {field: getattr(found, field) for field in expected} == expected
+    assert_fields(real(name), **expected)
