@@ -1,12 +1,14 @@
-"""Each field of a reference from its markup, and the text of the citation."""
+"""Tests of each field of a reference, and of the text of a citation."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from reflink.entities import Ids
 from reflink.jats.citation import MAX_TEXT
-from tests.reflink.jats.articles import cited, references
+from tests.reflink.jats.articles import assert_fields, cited, references
 
 ELEMENT = (
     '<person-group person-group-type="author"><name><surname>Gillen</surname><given-names>D</given-names></name>'
@@ -15,6 +17,7 @@ ELEMENT = (
     "<year>2005</year><volume>3</volume><issue>2</issue><fpage>1180</fpage><lpage>1186</lpage>"
     '<pub-id pub-id-type="pmid">16361041</pub-id><pub-id pub-id-type="doi">10.1000/ABC</pub-id>'
 )
+EXT_LINK = '<ext-link xmlns:xlink="http://www.w3.org/1999/xlink"'
 PLAIN = "Gillen D McColl KE Disease, Helicobacter pylori, and genes Clin Gastroenterol 2005 3 2 1180 1186"
 
 
@@ -53,32 +56,28 @@ def test_mixed_citation_reads_as_printed() -> None:
         '<pub-id pub-id-type="pmid">20071471</pub-id>',
         "mixed-citation",
     )
-    assert ref.raw_text == "Flegal KM, Ogden CL Obesity among adults. JAMA 2010; 303(4): 235–241 20071471"
-    assert ref.raw_noid == "Flegal KM, Ogden CL Obesity among adults. JAMA 2010; 303(4): 235–241"
-    assert (ref.last_names, ref.given_names) == (("Flegal", "Ogden"), ("KM", "CL"))
-    assert (ref.title, ref.venue, ref.year, ref.volume, ref.issue) == ("Obesity among adults", "JAMA", 2010, "303", "4")
-
-
-def test_no_identifiers_no_raw_noid() -> None:
-    ref = cited("Just words, 2004.", "mixed-citation")
-    assert (ref.raw_text, ref.raw_noid, ref.raw_query) == ("Just words, 2004.", None, "Just words, 2004.")
-    assert (ref.title, ref.year, ref.last_names) == (None, None, ())
-
-
-def test_markup_within_words_does_not_part_them() -> None:
-    ref = cited("<article-title>H<sub>2</sub>O and <italic>E. col<bold>i</bold></italic> in<xref>1</xref></article-title>")
-    assert ref.title == "H2O and E. coli in1"
+    text = "Flegal KM, Ogden CL Obesity among adults. JAMA 2010; 303(4): 235–241"
+    assert_fields(
+        ref, raw_text=f"{text} 20071471", raw_noid=text, last_names=("Flegal", "Ogden"), given_names=("KM", "CL"),
+        title="Obesity among adults", venue="JAMA", year=2010, volume="303", issue="4",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("tag", ["citation", "nlm-citation", "mixed-citation", "element-citation"])
 def test_every_kind_of_citation(tag: str) -> None:
-    ref = cited("<article-title>Wheat</article-title>", tag)
-    assert (ref.title, ref.raw_text) == ("Wheat", "Wheat")
+    assert_fields(cited("<article-title>Wheat</article-title>", tag), title="Wheat", raw_text="Wheat")
 
 
-def test_old_citations_name_their_kind_otherwise() -> None:
-    (ref,) = references('<ref><citation citation-type="book"><source>A book</source></citation></ref>')
-    assert ref.kind == "book"
+@pytest.mark.parametrize(
+    ("refs", "expected"),
+    [
+        ('<citation citation-type="book"><source>A book</source></citation>', {"kind": "book", "venue": "A book"}),
+        ('<citation publication-type=" a\n&amp;&#98; ">A</citation>', {"kind": "a &b"}),
+        ('<label>3</label><citation publication-type=" "><label> </label>A</citation>', {"label": "3", "kind": None}),
+    ],
+)
+def test_kind_and_label(refs: str, expected: dict[str, Any]) -> None:
+    assert_fields(*references(f"<ref>{refs}</ref>"), **expected)
 
 
 @pytest.mark.parametrize(
@@ -92,42 +91,39 @@ def test_old_citations_name_their_kind_otherwise() -> None:
         ("<data-title>Data</data-title>", "Data"),
     ],
 )
-def test_split_titles(titles: str, title: str | None) -> None:
+def test_titles_in_several_elements_of_a_mixed_citation(titles: str, title: str | None) -> None:
     assert cited(titles, "mixed-citation").title == title
 
 
-def test_parts_of_an_element_citation_are_words_of_their_own() -> None:
-    assert cited("<article-title>Newsletter</article-title><article-title>On air</article-title>").title == "Newsletter On air"
+MATH = (
+    '<article-title xmlns:mml="http://www.w3.org/1998/Math/MathML">Velocity at <inline-formula><alternatives><tex-math>'
+    "\\documentclass[12pt]{minimal} $$V$$</tex-math><mml:math><mml:mi>V</mml:mi><mml:mn>2</mml:mn></mml:math>"
+    "<inline-graphic/></alternatives></inline-formula> max</article-title>"
+)
 
 
-def test_a_formula_is_read_once() -> None:
-    ref = cited(
-        '<article-title xmlns:mml="http://www.w3.org/1998/Math/MathML">Velocity at <inline-formula><alternatives><tex-math>'
-        "\\documentclass[12pt]{minimal} $$V$$</tex-math><mml:math><mml:mi>V</mml:mi><mml:mn>2</mml:mn></mml:math>"
-        "<inline-graphic/></alternatives></inline-formula> max</article-title>"
-    )
-    assert ref.title == ref.raw_text == "Velocity at V2 max"
-
-
-def test_collectives() -> None:
-    ref = cited("<collab>World Health\n Organization</collab><name><surname>A</surname></name><collab>UN</collab>")
-    assert (ref.collab, ref.collectives, ref.last_names) == (
-        "World Health Organization",
-        ("World Health Organization", "UN"),
-        ("A",),
-    )
-
-
-def test_parts_of_books() -> None:
-    ref = cited(
-        "<chapter-title>A chapter</chapter-title><source>A book</source><trans-title>Un libro</trans-title>"
-        "<publisher-loc>Paris</publisher-loc><publisher-name>P. &amp; Sons</publisher-name>"
-    )
-    assert (ref.chapter_title, ref.venue, ref.title) == ("A chapter", "A book", None)
-    assert (ref.translated_title, ref.publisher) == ("Un libro", "P. & Sons")
-    assert cited("<part-title>Part</part-title>").chapter_title == "Part"
-    assert cited("<part-title>Part</part-title><chapter-title>Chapter</chapter-title>").chapter_title == "Chapter"
-    assert cited("<data-title>Data</data-title><article-title>T</article-title>").title == "T"
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("Just words, 2004.", {"raw_text": "Just words, 2004.", "raw_noid": None, "raw_query": "Just words, 2004.",
+                               "title": None, "year": None, "last_names": ()}),
+        ("<article-title>H<sub>2</sub>O and <italic>E. col<bold>i</bold></italic> in<xref>1</xref></article-title>",
+         {"title": "H2O and E. coli in1"}),
+        ("<article-title>Newsletter</article-title><article-title>On air</article-title>", {"title": "Newsletter On air"}),
+        (MATH, {"title": "Velocity at V2 max", "raw_text": "Velocity at V2 max"}),
+        ("<collab>World Health\n Organization</collab><name><surname>A</surname></name><collab>UN</collab>",
+         {"collab": "World Health Organization", "collectives": ("World Health Organization", "UN"), "last_names": ("A",)}),
+        ("<chapter-title>A chapter</chapter-title><source>A book</source><trans-title>Un libro</trans-title>"
+         "<publisher-loc>Paris</publisher-loc><publisher-name>P. &amp; Sons</publisher-name>",
+         {"chapter_title": "A chapter", "venue": "A book", "title": None, "translated_title": "Un libro",
+          "publisher": "P. & Sons"}),
+        ("<part-title>Part</part-title>", {"chapter_title": "Part"}),
+        ("<part-title>Part</part-title><chapter-title>Chapter</chapter-title>", {"chapter_title": "Chapter"}),
+        ("<data-title>Data</data-title><article-title>T</article-title>", {"title": "T"}),
+    ],
+)  # fmt: skip
+def test_fields_of_an_element_citation(markup: str, expected: dict[str, Any]) -> None:
+    assert_fields(cited(markup), **expected)
 
 
 @pytest.mark.parametrize(
@@ -188,74 +184,47 @@ def test_year(markup: str, year: int | None) -> None:
     ],
 )  # fmt: skip
 def test_identifiers_in_tags(markup: str, ids: dict[str, str]) -> None:
-    ref = cited(f'<article-title xmlns:xlink="http://www.w3.org/1999/xlink">T</article-title>{markup}'.replace(
-        "<ext-link", '<ext-link xmlns:xlink="http://www.w3.org/1999/xlink"'))  # fmt: skip
-    assert (ref.ids, ref.ids_weak) == (Ids(**ids), Ids())
-    assert ref.raw_query == "T"
+    ref = cited(f"<article-title>T</article-title>{markup.replace('<ext-link', EXT_LINK)}")
+    assert_fields(ref, ids=Ids(**ids), ids_weak=Ids(), raw_query="T")
 
 
-def test_identifiers_in_text_are_weak() -> None:
-    ref = cited("Yes. doi:10.1000/A. <comment>PMid:22712739</comment><comment>PMCid: PMC3985770</comment>", "mixed-citation")
-    assert (ref.ids, ref.ids_weak) == (Ids(), Ids(doi="10.1000/a", pmid="22712739", pmcid="PMC3985770"))
-    assert ref.raw_noid == "Yes."
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("Yes. doi:10.1000/A. <comment>PMid:22712739</comment><comment>PMCid: PMC3985770</comment>",
+         {"ids": Ids(), "ids_weak": Ids(doi="10.1000/a", pmid="22712739", pmcid="PMC3985770"), "raw_noid": "Yes."}),
+        ('A. PMID: 7. doi:10.1000/b <pub-id pub-id-type="doi">10.1000/a</pub-id>',
+         {"ids": Ids(doi="10.1000/a"), "ids_weak": Ids(pmid="7"), "raw_noid": "A."}),
+        (f'<article-title>{EXT_LINK} xlink:href="www.ncbi.nlm.nih.gov/pubmed/16402109">Dual role</ext-link></article-title>'
+         "<uri>https://example.org/a</uri> Reference",
+         {"title": "Dual role", "ids": Ids(pmid="16402109"), "raw_noid": "Dual role Reference"}),
+        ("A <uri>the report doi:10.1000/b, 2004</uri>",
+         {"ids": Ids(doi="10.1000/b"), "ids_weak": Ids(), "raw_noid": "A the report, 2004"}),
+        ("A 7: <elocation-id>e2072</elocation-id>. <elocation-id>10.1000/a</elocation-id>",
+         {"raw_text": "A 7: e2072. 10.1000/a", "raw_noid": "A 7: e2072.", "first_page": "e2072"}),
+        *((text, {"ids_weak": Ids(doi="10.1000/a")}) for text in (
+            "doi:10.10<italic>00</italic>/a", "doi:1&#48;.1000/a", "doi:10.<![CDATA[1000/]]>a", "10 .1000/a")),
+    ],
+)  # fmt: skip
+def test_identifiers_and_the_text_of_a_mixed_citation(markup: str, expected: dict[str, Any]) -> None:
+    assert_fields(cited(markup, "mixed-citation"), **expected)
 
 
-def test_text_repeating_a_tagged_identifier_adds_nothing() -> None:
-    ref = cited('X. doi:10.1000/b <pub-id pub-id-type="doi">10.1000/a</pub-id>', "mixed-citation")
-    assert (ref.ids, ref.ids_weak) == (Ids(doi="10.1000/a"), Ids())
+@pytest.mark.parametrize(
+    ("text", "noid"),
+    [
+        ("the report,", None),
+        *((text, "A, 2004") for text in ("CrossRef", "[Full Text]", "https://doi.org/10.1000/a", "doi:10.1000/A")),
+    ],
+)
+def test_only_the_label_of_a_link_is_removed_from_the_text(text: str, noid: str | None) -> None:
+    link = f'{EXT_LINK} ext-link-type="uri" xlink:href="https://doi.org/10.1000/a">{text}</ext-link>'
+    ref = cited(f"A, {link} 2004", "mixed-citation")
+    assert_fields(ref, raw_text=f"A, {text} 2004", raw_noid=noid, ids=Ids(doi="10.1000/a"))
 
 
-XLINK = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
-
-
-def test_a_title_in_a_link_stays() -> None:
-    ref = cited(
-        f'<article-title><ext-link {XLINK} xlink:href="www.ncbi.nlm.nih.gov/pubmed/16402109">'
-        "Dual role</ext-link></article-title><uri>https://example.org/a</uri> Reference"
-    )
-    assert (ref.title, ref.ids.pmid, ref.raw_noid) == ("Dual role", "16402109", "Dual role Reference")
-
-
-def test_a_link_that_stays_and_one_that_goes() -> None:
-    link = f'<ext-link {XLINK} ext-link-type="uri" xlink:href="https://doi.org/10.1000/a">{{}}</ext-link>'
-    kept = cited(f"A, {link.format('the report')}, 2004", "mixed-citation")
-    assert (kept.raw_text, kept.raw_noid, kept.ids.doi) == ("A, the report, 2004", None, "10.1000/a")
-    for text in ("CrossRef", "[Full Text]", "https://doi.org/10.1000/a", "doi:10.1000/A"):
-        gone = cited(f"A, {link.format(text)} 2004", "mixed-citation")
-        assert (gone.raw_text, gone.raw_noid, gone.ids.doi) == (f"A, {text} 2004", "A, 2004", "10.1000/a")
-
-
-def test_an_identifier_in_the_text_of_a_link_that_stays() -> None:
-    ref = cited("A <uri>the report doi:10.1000/b, 2004</uri>", "mixed-citation")
-    assert (ref.ids.doi, ref.ids_weak, ref.raw_noid) == ("10.1000/b", Ids(), "A the report, 2004")
-
-
-def test_a_number_of_the_article_stays() -> None:
-    ref = cited("A 7: <elocation-id>e2072</elocation-id>. <elocation-id>10.1000/a</elocation-id>", "mixed-citation")
-    assert (ref.raw_text, ref.raw_noid, ref.first_page) == ("A 7: e2072. 10.1000/a", "A 7: e2072.", "e2072")
-
-
-def test_weak_identifiers_are_those_that_no_tag_says() -> None:
-    ref = cited('A. PMID: 7. doi:10.1000/b <pub-id pub-id-type="doi">10.1000/a</pub-id>', "mixed-citation")
-    assert (ref.ids, ref.ids_weak, ref.raw_noid) == (Ids(doi="10.1000/a"), Ids(pmid="7"), "A.")
-
-
-def test_identifiers_that_markup_or_references_spell() -> None:
-    for text in ("doi:10.10<italic>00</italic>/a", "doi:1&#48;.1000/a", "doi:10.<![CDATA[1000/]]>a", "10 .1000/a"):
-        assert cited(text, "mixed-citation").ids_weak == Ids(doi="10.1000/a")
-
-
-def test_the_kind_is_one_line() -> None:
-    (ref,) = references('<ref><citation publication-type=" a\n&amp;&#98; ">A</citation></ref>')
-    assert ref.kind == "a &b"
-
-
-def test_white_space_is_no_label_or_kind() -> None:
-    (ref,) = references('<ref><label>3</label><citation publication-type=" "><label> </label>A</citation></ref>')
-    assert (ref.label, ref.kind) == ("3", None)
-
-
-def test_endless_text_is_cut_and_read_in_reasonable_time() -> None:
-    for noise in ("10.1000/" + ")" * 500_000, "PMC " * 50_000 + "12345 " * 50_000, "doi " * 100_000 + "x doi"):
-        ref = cited(noise, "mixed-citation")
-        assert ref.raw_text == noise[:MAX_TEXT].rstrip()
+@pytest.mark.parametrize(
+    "noise", ["10.1000/" + ")" * 500_000, "PMC " * 50_000 + "12345 " * 50_000, "doi " * 100_000 + "x doi"], ids=range(3)
+)
+def test_a_long_text_is_cut_and_its_cost_is_linear(noise: str) -> None:
+    assert cited(noise, "mixed-citation").raw_text == noise[:MAX_TEXT].rstrip()
