@@ -1,4 +1,4 @@
-"""Hypothesis' bibliographies: well-formed XML with everything that citations may hold, and some that they may not."""
+"""Strategies for bibliographies: well-formed XML with the elements of citations, and with elements that do not belong there."""
 
 from __future__ import annotations
 
@@ -26,30 +26,14 @@ def _reference(character: str) -> str:
     return f"&#{ord(character)};" if ord(character) % 2 else f"&#x{ord(character):x};"
 
 
-_CHARACTERS = st.one_of(
-    _XML_TEXT,
-    st.sampled_from(_FRAGMENTS),
-    st.text(st.sampled_from(_SPACES + _PUNCTUATION), max_size=4),
-)
+_CHARACTERS = st.one_of(_XML_TEXT, st.sampled_from(_FRAGMENTS), st.text(st.sampled_from(_SPACES + _PUNCTUATION), max_size=4))
 TEXT = st.one_of(
     _CHARACTERS.map(escape),
     _CHARACTERS.map(escape),
     _CHARACTERS.map(lambda text: "".join(map(_reference, text))),
     _CHARACTERS.map(lambda text: f"<![CDATA[{text.replace(']]>', '')}<i>&lt]]]>"),
-    st.sampled_from(
-        (
-            "&amp;",
-            "&lt;b&gt;",
-            "&quot;",
-            "&apos;",
-            "<!-- <ref><label>x</label> -->",
-            "<!-->-->",
-            "<?a <ref> b?>",
-            "<?p?>",
-            "&#10;",
-            "&#x00041;",
-        )
-    ),
+    st.sampled_from(("&amp;", "&lt;b&gt;", "&quot;", "&apos;", "&#10;", "&#x00041;")),
+    st.sampled_from(("<!-- <ref><label>x</label> -->", "<!-->-->", "<?a <ref> b?>", "<?p?>")),
 )
 _VALUES = (
     *GROUPS, "Author", "compiler", "translator", "doi", "DOI", "pmid", "pmc", "medline", "other", "journal", "10.1000/b", "r1",
@@ -88,38 +72,19 @@ _WITHIN = st.one_of(
     st.sampled_from((*_PEOPLE, "surname", "given-names")),
     st.sampled_from(tuple(IDS)),
     st.sampled_from((*sorted(INLINE_NAMES), *sorted(SILENT_NAMES))),
-    st.sampled_from(
-        (
-            "comment",
-            "p",
-            "x-y",
-            "sourc",
-            "math",
-            "mml:math",
-            "mml:mi",
-            "mml:mtable",
-            "m:mi",
-            "mml:annotation-xml",
-            "x:source",
-            "x:p",
-        )
-    ),
+    st.sampled_from("comment p x-y sourc math mml:math mml:mi mml:mtable m:mi mml:annotation-xml x:source x:p".split()),
     st.sampled_from((*CITATIONS, *_PLACES)),
 )
 
 
-def _content(names: st.SearchStrategy[str], children: st.SearchStrategy[str], most: int) -> st.SearchStrategy[str]:
-    return st.builds(_element, names, ATTRIBUTES, st.lists(children, max_size=most), st.integers(0, 2))
+def _content(names: st.SearchStrategy[str], children: st.SearchStrategy[str], max_size: int) -> st.SearchStrategy[str]:
+    return st.builds(_element, names, ATTRIBUTES, st.lists(children, max_size=max_size), st.integers(0, 2))
 
 
 FIELDS = st.recursive(TEXT, lambda children: st.one_of(TEXT, _content(_WITHIN, children, 4)), max_leaves=12)
 _CITATION = _content(st.sampled_from((*CITATIONS, "mixed-citation", "element-citation")), FIELDS, 6)
 _AROUND = ("ref", "ref", "ref", "ref-list", "sub-article", "p", "citation-alternatives", "front-stub", "fn")
-_ENTRIES = st.one_of(
-    _content(st.sampled_from(_AROUND), st.one_of(_CITATION, _CITATION, FIELDS), 4),
-    _CITATION,
-    FIELDS,
-)  # fmt: skip
+_ENTRIES = st.one_of(_content(st.sampled_from(_AROUND), st.one_of(_CITATION, _CITATION, FIELDS), 4), _CITATION, FIELDS)
 _SPACED = 'xmlns:xlink="u:link" xmlns:mml="u:math" xmlns:m="u:math" xmlns:x="u:else"'
 
 

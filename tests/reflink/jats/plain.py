@@ -1,6 +1,6 @@
-"""What the scanner does, said plainly over the element tree: the entries of a bibliography and what each citation says.
+"""A plain reading of the entries of a bibliography from the element tree.
 
-Slow and readable, in the words of the rules; `test_scanner` and `test_scanner_laws` hold the compiled scanner to it.
+It is slow and readable. `test_scanner` and `test_scanner_laws` compare the compiled scanner with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ SELF: Final = ("front", "front-stub")
 
 @dataclass
 class Entry:
-    """One ``<ref>`` or stray citation: its id, its label, and for each citation its element, alternatives and what it says."""
+    """A ``<ref>``, or a citation outside every ``<ref>``.
+
+    ``kinds``: the element of each citation and the number of its ``<citation-alternatives>``. ``citations``: their fields.
+    """
 
     xml_id: str
     label: str
@@ -29,12 +32,12 @@ class Entry:
 
 
 def entries(article: etree._Element) -> list[Entry]:
-    """All entries that say anything, in document order."""
+    """Return all entries with a citation that has text or identifiers, in document order."""
     return [entry for element in _entry_elements(article, own=False) if (entry := _entry(element)).citations]
 
 
 def _entry_elements(element: etree._Element, *, own: bool) -> Iterator[etree._Element]:
-    """The outermost ``<ref>`` and citations; how to cite this very article (``own``) is none."""
+    """Yield the outermost ``<ref>`` and citations, without citations of the article itself (``own``)."""
     name = local(element)
     if name == "ref" or (name in CITATIONS and not own):
         yield element
@@ -50,17 +53,17 @@ def _entry(element: etree._Element) -> Entry:
     alternatives: list[etree._Element] = []
     for citation in citations or [element]:
         around = _alternatives(citation, element)
-        said = Citation(citation).said()
-        if said["raw_text"] or "ids" in said:
+        fields = Citation(citation).fields()
+        if fields["raw_text"] or "ids" in fields:
             if around is not None and around not in alternatives:
                 alternatives.append(around)
             entry.kinds.append((local(citation), alternatives.index(around) + 1 if around is not None else 0))
-            entry.citations.append(said)
+            entry.citations.append(fields)
     return entry
 
 
 def _alternatives(citation: etree._Element, entry: etree._Element) -> etree._Element | None:
-    """The nearest ``<citation-alternatives>`` around a citation, within its entry."""
+    """Return the nearest ``<citation-alternatives>`` around a citation, within its entry."""
     if citation is entry:
         return None
     inside = (item for item in citation.iterancestors("*") if entry in item.iterancestors())
@@ -68,7 +71,7 @@ def _alternatives(citation: etree._Element, entry: etree._Element) -> etree._Ele
 
 
 def _within(element: etree._Element, names: tuple[str, ...]) -> Iterator[etree._Element]:
-    """The outermost elements of these names in ``element``, but for those in what is not read."""
+    """Yield the outermost elements of these names in ``element``, without the contents of silent elements."""
     for child in element:
         if local(child) in names:
             yield child

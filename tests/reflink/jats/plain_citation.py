@@ -1,4 +1,4 @@
-"""What one citation says, read plainly from the element tree; `tests.reflink.jats.plain` has the entries."""
+"""A plain reading of one citation from the element tree; `tests.reflink.jats.plain` reads the entries."""
 
 from __future__ import annotations
 
@@ -11,30 +11,16 @@ from reflink.identifiers import normalise_doi
 from reflink.jats.citation import MAX_TEXT
 from reflink.jats.links import identify
 from reflink.jats.people import named
-from reflink.jats.scanner.vocabulary import (
-    AUTHORS,
-    EDITORS,
-    EXT_LINK,
-    FIRST_FIELDS,
-    ID_CODES,
-    INLINE_NAMES,
-    MEDLINE,
-    NUMBER,
-    OBJECT_ID,
-    OTHERS,
-    PUB_ID,
-    SELF_URI,
-    SILENT_NAMES,
-    URI,
-)  # fmt: skip
+from reflink.jats.scanner import vocabulary as v
 from reflink.stripping import REMOVED, separate
 
 IDS: Final = {
-    "pub-id": PUB_ID, "object-id": OBJECT_ID, "ext-link": EXT_LINK, "uri": URI, "self-uri": SELF_URI, "elocation-id": NUMBER,
+    "pub-id": v.PUB_ID, "object-id": v.OBJECT_ID, "ext-link": v.EXT_LINK, "uri": v.URI, "self-uri": v.SELF_URI,
+    "elocation-id": v.NUMBER,
 }  # fmt: skip
 GROUPS: Final = {
-    **dict.fromkeys(("author", "authors", "allauthors", "all-authors", "inventor"), AUTHORS),
-    **dict.fromkeys(("editor", "editors", "guest-editor", "series-editor", "ed", "eds"), EDITORS),
+    **dict.fromkeys(("author", "authors", "allauthors", "all-authors", "inventor"), v.AUTHORS),
+    **dict.fromkeys(("editor", "editors", "guest-editor", "series-editor", "ed", "eds"), v.EDITORS),
 }
 
 _OPENS: Final = frozenset("([{“/-–—")
@@ -45,15 +31,15 @@ _PAGE_BREAK: Final = re.compile(r"[-‐‑–—,;]+")
 
 
 def local(element: etree._Element) -> str:
-    """An element's name without prefix; those of MathML, ``math`` apart, are markup within a formula."""
+    """Return an element's name without prefix; elements of MathML, except ``math``, are markup within a formula."""
     name = str(element.tag).rpartition("}")[2]
-    if element.prefix in ("m", "mml") and name != "math" and name not in SILENT_NAMES:
+    if element.prefix in ("m", "mml") and name != "math" and name not in v.SILENT_NAMES:
         return "mi"
     return name
 
 
 def attribute(element: etree._Element, *names: str) -> str:
-    """The first attribute of these names that is not empty; ``href`` may have any prefix."""
+    """Return the first attribute of these names that is not empty; ``href`` may have any prefix."""
     for key, value in element.attrib.items():
         _, prefixed, name = str(key).rpartition("}")
         if value and name in names and (not prefixed or name == "href"):
@@ -62,17 +48,17 @@ def attribute(element: etree._Element, *names: str) -> str:
 
 
 def line(text: str) -> str:
-    """``text`` with white space collapsed."""
+    """Return ``text`` with collapsed white space."""
     return " ".join(text.split())
 
 
 def plain_text(element: etree._Element) -> str:
-    """All text in it as it stands."""
+    """Return all text of an element unchanged."""
     return "".join(map(str, element.itertext()))
 
 
 def tight(characters: list[str]) -> list[int]:
-    """Which characters stay when spaces before punctuation go."""
+    """Return the positions of the characters that remain without spaces before punctuation."""
     following = [*characters[1:], ""]
     return [at for at, character in enumerate(characters) if character != " " or following[at] not in _LOOSE]
 
@@ -87,7 +73,7 @@ class Citation:
         self.gap = self.apart = False
         self.first: dict[str, str] = {}
         self.year = 0
-        self.group = AUTHORS
+        self.group = v.AUTHORS
         self.people: list[list[Any]] = []  # group, whether in one piece, last name, given name
         self.person: list[Any] | None = None  # the last one, while given names may follow
         self.given = ""  # given names before their last name
@@ -104,11 +90,13 @@ class Citation:
             name = local(child)
             if name == "label" and local(self.element) != "ref":
                 self.labels += filter(None, [line(plain_text(child))])
-            elif name in INLINE_NAMES:
+            elif name in v.INLINE_NAMES:
                 self.inside(child)
-            elif name not in SILENT_NAMES:
+            elif name not in v.SILENT_NAMES:
                 self.apart = True
-                self.child(child, name if name not in self.above else "p")  # what is nested in itself counts once
+                self.child(
+                    child, name if name not in self.above else "p"
+                )  # an element within an element of the same name counts once
                 self.apart = True
             self.write(child.tail)
 
@@ -124,22 +112,20 @@ class Citation:
             self.text.append(character)
 
     def child(self, element: etree._Element, name: str) -> None:
-        """An element that may be a field."""
+        """Read an element that may be a field."""
         group, people = self.group, len(self.people)
         seamless = bool(self.titles) and not self.gap and self.titles[-1][2] == len(self.text)
         if name == "person-group":
             declared = attribute(element, "person-group-type")
-            self.group = GROUPS.get(declared.lower(), OTHERS) if declared else AUTHORS
+            self.group = GROUPS.get(declared.lower(), v.OTHERS) if declared else v.AUTHORS
         if name in ("person-group", "name", "string-name"):
             self.person, self.given = None, ""
         item: list[Any] = []
         if name in IDS:
-            item = [
-                IDS[name],
-                self.declared(element, name),
-                (0, 0),
-                "" if name == "elocation-id" else attribute(element, "href"),
-            ]
+            number = name == "elocation-id"
+            declared = "" if number else attribute(element, "pub-id-type", "ext-link-type").lower()
+            kind = {**v.ID_CODES, "medline": v.MEDLINE}.get(declared, 0)
+            item = [IDS[name], kind, (0, 0), "" if number else attribute(element, "href")]
             self.ids.append(item)
         start = len(self.text)
         self.above.append(name)
@@ -157,9 +143,9 @@ class Citation:
             self.ended(name, text, start, seamless=seamless, people=people)
 
     def ended(self, name: str, text: str, start: int, *, seamless: bool, people: int) -> None:
-        """An element with text has ended."""
-        if name in FIRST_FIELDS:
-            self.first.setdefault(FIRST_FIELDS[name], text)
+        """Read the end of an element with text."""
+        if name in v.FIRST_FIELDS:
+            self.first.setdefault(v.FIRST_FIELDS[name], text)
         elif name == "surname":
             self.people.append([self.group, 0, text, self.given])
             self.person = None if self.given else self.people[-1]
@@ -180,14 +166,8 @@ class Citation:
             elif name == "string-name" and len(self.people) == people:
                 self.people.append([self.group, 1, text, ""])
 
-    def declared(self, element: etree._Element, name: str) -> int:
-        if name == "elocation-id":
-            return 0
-        declared = attribute(element, "pub-id-type", "ext-link-type").lower()
-        return {**ID_CODES, "medline": MEDLINE}.get(declared, 0)
-
     def title(self) -> str | None:
-        """The first title; it may come in parts with nothing but punctuation between them."""
+        """Return the first title; it may have several parts with only punctuation between them."""
         title = pending = ""
         last = 0
         for seamless, start, stop in self.titles:
@@ -206,13 +186,13 @@ class Citation:
         return title or None
 
     def identified(self, stays: list[int]) -> tuple[dict[str, str], list[str], str]:
-        """Identifiers from tags, what else stands as the article's number, and the text with marks for what is taken out."""
+        """Return tagged identifiers, the other article numbers, and the text with marks for removed elements."""
         ids: dict[str, str] = {}
         numbers: list[str] = []
         kept: set[str] = set()
         for code, declared, (start, stop), href in self.ids:
             text = "".join(self.text[start:stop])
-            if code != NUMBER:
+            if code != v.NUMBER:
                 taken = identify(code, text, declared, href, ids)
             elif taken := text.startswith("10.") and (doi := normalise_doi(text)) is not None:
                 ids.setdefault("doi", str(doi))
@@ -224,44 +204,38 @@ class Citation:
         for code, _, (start, stop), _ in self.ids:
             if stop > start >= last:
                 text = self.between(stays, start, stop)
-                stands = code in (EXT_LINK, URI, NUMBER) and text in kept
-                pieces += [self.between(stays, last, start), text if stands else REMOVED]
+                keeps = code in (v.EXT_LINK, v.URI, v.NUMBER) and text in kept
+                pieces += [self.between(stays, last, start), text if keeps else REMOVED]
                 last = stop
         return ids, numbers, "".join([*pieces, self.between(stays, last, len(self.text))])
 
     def between(self, stays: list[int], start: int, stop: int) -> str:
         return "".join(self.text[at] for at in stays if start <= at < stop)
 
-    def said(self) -> dict[str, Any]:
-        """Fields of a reference by name."""
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a reference by name."""
         stays = tight(self.text)
         printed = self.between(stays, 0, len(self.text))
-        said: dict[str, Any] = {**self.first, "raw_text": printed[:MAX_TEXT].rstrip()}
+        fields: dict[str, Any] = {**self.first, "raw_text": printed[:MAX_TEXT].rstrip()}
         ids, numbers, bare = self.identified(stays)
         weak, noid = separate(bare[:MAX_TEXT].rstrip() if len(printed) > MAX_TEXT else bare)
         people = named([(group, whole, last, given) for group, whole, last, given in self.people])
-        said |= {name: tuple(names) for name, names in people.items()}
+        fields |= {name: tuple(names) for name, names in people.items()}
         found = {
             "year": self.year, "title": self.title(), "collectives": tuple(self.collectives),
             "collab": self.collectives[0] if self.collectives else "", "label": self.labels[0] if self.labels else "",
             "kind": line(attribute(self.element, "publication-type", "citation-type")),
             "ids": ids, "ids_weak": {kind: value for kind, value in weak.items() if kind not in ids},
         }  # fmt: skip
-        said |= {name: value for name, value in found.items() if value}
-        if noid != said["raw_text"]:
-            said["raw_noid"] = noid
-        for stand_in, fields in (("_data_title", ["title"]), ("_part_title", ["chapter_title"])):
-            if stand_in in said:
-                _stand_in(said, fields, [said.pop(stand_in)])
-        _stand_in(said, ["first_page"], numbers[:1])
-        _stand_in(said, ["first_page", "last_page"], _PAGE_BREAK.split(said.pop("_pages", "")))
-        return said
-
-
-def _stand_in(said: dict[str, Any], fields: list[str], parts: list[str]) -> None:
-    for name, part in zip(fields, parts, strict=False):
-        if part.strip():
-            said.setdefault(name, part.strip())
+        fields |= {name: value for name, value in found.items() if value}
+        if noid != fields["raw_text"]:
+            fields["raw_noid"] = noid
+        pages = zip(("first_page", "last_page"), _PAGE_BREAK.split(fields.pop("_pages", "")), strict=False)
+        titles = [("title", fields.pop("_data_title", "")), ("chapter_title", fields.pop("_part_title", ""))]
+        for name, substitute in (*titles, ("first_page", (*numbers, "")[0]), *pages):
+            if substitute.strip():
+                fields.setdefault(name, substitute.strip())
+        return fields
 
 
 def lettered(text: str) -> bool:

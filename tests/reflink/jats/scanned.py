@@ -1,8 +1,8 @@
-"""The scanner's result in the form of `tests.reflink.jats.plain`, to be compared field by field."""
+"""The scanner's result in the form of `tests.reflink.jats.plain`, for a comparison of each field."""
 
 from __future__ import annotations
 
-from typing import Any
+from operator import itemgetter
 
 from lxml import etree
 
@@ -18,43 +18,36 @@ _ELEMENTS = {REF: "ref", MIXED: "mixed-citation", ELEMENT: "element-citation", C
 
 
 def entries(document: Document) -> list[plain.Entry]:
-    """All entries that say anything."""
+    """Return all entries with a citation that has text or identifiers."""
     found: list[plain.Entry] = []
     scan, kinds = scanned(document, "x", Limits())
     at = 0
     for *citations, xml_id, label in scan:
         entry = plain.Entry(line(xml_id), line(label))
-        numbers = {0: 0}  # of the <citation-alternatives>, as they come; the scanner's may have gaps
-        for found_said, (code, alternatives) in zip(citations, kinds[at : at + len(citations)], strict=True):
-            said = _finished(found_said, spaced=code != ELEMENT)
-            if said["raw_text"] or "ids" in said:
+        numbers = {0: 0}  # of the <citation-alternatives>, without the gaps that the scanner's numbers may have
+        for citation, (code, alternatives) in zip(citations, kinds[at : at + len(citations)], strict=True):
+            read_citation(citation, spaced=code != ELEMENT)
+            if citation["raw_text"] or "ids" in citation:
+                ids = {name: dict(filter(itemgetter(1), citation[name])) for name in ("ids", "ids_weak") if name in citation}
                 entry.kinds.append((_ELEMENTS[code], numbers.setdefault(alternatives, len(numbers))))
-                entry.citations.append(said)
+                entry.citations.append(citation | ids)
         at += len(citations)
         if entry.citations:
             found.append(entry)
     return found
 
 
-def _finished(said: dict[str, Any], *, spaced: bool) -> dict[str, Any]:
-    read_citation(said, spaced=spaced)
-    for name in ("ids", "ids_weak"):
-        if name in said:
-            said[name] = {kind: value for kind, value in said[name] if value}
-    return said
-
-
 def assert_same(data: bytes, name: str, *, own_tree: bool = False) -> int:
-    """Compares both readings of one article and returns the number of citations.
+    """Compare both readings of an article; return the number of citations.
 
-    The plain one is of ``data`` as lxml reads it (``own_tree``), or of the well-formed bytes that were made of it.
+    The plain reading is of the tree of ``data`` (``own_tree``), or of the well-formed bytes that the parser derived from it.
     """
     document = read(data, name, Limits())
     article = etree.fromstring(data if own_tree else document.source, _PARSER)
     expected, found = plain.entries(article), entries(document)
     for ours, theirs in zip(found, expected, strict=False):
-        for said, should in zip(ours.citations, theirs.citations, strict=False):
-            assert said == should, name
+        for our, their in zip(ours.citations, theirs.citations, strict=False):
+            assert our == their, name
         assert ours == theirs, name
     assert len(found) == len(expected), name
     return sum(len(entry.citations) for entry in found)

@@ -1,4 +1,4 @@
-"""Machine code that is kept: new when a source changes, and done without where nothing can be written."""
+"""Tests of the cache of machine code: a changed source makes a new entry, and the cache is optional."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def module(path, text: str) -> ModuleType:
     return made
 
 
-def test_the_name_changes_with_any_source(tmp_path):
+def test_the_name_of_a_kernel_changes_with_any_source(tmp_path):
     def names(text: str) -> str:
         def kernel(x: int) -> int:
             return x + 1
@@ -26,7 +26,7 @@ def test_the_name_changes_with_any_source(tmp_path):
     assert names("b") == names("b") != names("c")
 
 
-def test_without_a_place_for_it_a_kernel_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch):
+def test_a_kernel_is_compiled_without_a_cache_folder(monkeypatch: pytest.MonkeyPatch):
     real = compiling.njit
 
     def refusing(**options: bool):

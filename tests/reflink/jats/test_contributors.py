@@ -1,28 +1,24 @@
-"""Who wrote it."""
+"""Tests of the authors of an article."""
 
 from __future__ import annotations
 
 import pytest
 
-from reflink.entities import Paper
-from reflink.jats import parse
-from tests.data import jats_folder
-from tests.reflink.jats.articles import paper
+from tests.reflink.jats.articles import assert_fields, paper, real
 
 AUTHOR = '<contrib contrib-type="author"><name><surname>Wang</surname><given-names>Xiao</given-names></name></contrib>'
+WANG = "<name><surname>Wang</surname></name>"
+XIAO = [("Wang", "Xiao")]
 
 
 def authors(groups: str, language: str = "en") -> list[tuple[str, str]]:
-    """Last and given names."""
-    return _pairs(paper(meta=groups, root=f'<article xml:lang="{language}">'))
-
-
-def _pairs(found: Paper) -> list[tuple[str, str]]:
+    """Return the last and given names of the authors among these contributors."""
+    found = paper(meta=groups, root=f'<article xml:lang="{language}">')
     return list(zip(found.authors, found.given_names, strict=True))
 
 
 def one(inside: str, *, language: str = "en", attributes: str = "") -> list[tuple[str, str]]:
-    """Those of one contributor."""
+    """Return the names of a single contributor."""
     return authors(f"<contrib-group><contrib {attributes}>{inside}</contrib></contrib-group>", language)
 
 
@@ -53,7 +49,7 @@ def test_names(name: str, expected: tuple[str, str]) -> None:
 )
 def test_contributors_without_a_name(nothing: str) -> None:
     assert one(nothing) == []
-    assert authors(f"<contrib-group>{AUTHOR}<contrib>{nothing}</contrib></contrib-group>") == [("Wang", "Xiao")]
+    assert authors(f"<contrib-group>{AUTHOR}<contrib>{nothing}</contrib></contrib-group>") == XIAO
 
 
 ALTERNATIVES = (
@@ -61,41 +57,40 @@ ALTERNATIVES = (
     '<name xml:lang="zh"><surname>王</surname></name><name xml:lang="en"><surname>Wang</surname></name>'
     '<string-name xml:lang="pt">Vang</string-name></name-alternatives>'
 )
+CHINESE, ENGLISH = '<name xml:lang="zh"><surname>王</surname></name>', '<name xml:lang="en"><surname>Wang</surname></name>'
 
 
-@pytest.mark.parametrize(("language", "expected"), [("zh", "王"), ("pt-BR", "Vang"), ("fr", "Wang")])
-def test_the_spelling_in_the_language_of_the_article(language: str, expected: str) -> None:
-    assert one(ALTERNATIVES, language=language) == [(expected, "")]
+@pytest.mark.parametrize(
+    ("inside", "language", "expected"),
+    [
+        (ALTERNATIVES, "zh", "王"), (ALTERNATIVES, "pt-BR", "Vang"), (ALTERNATIVES, "fr", "Wang"),
+        (f"<name-alternatives>{CHINESE}{WANG}</name-alternatives>", "en", "Wang"), (ENGLISH + CHINESE, "en", "Wang"),
+        ('<collab-alternatives><collab xml:lang="pt">Grupo</collab><collab xml:lang="en">Group</collab></collab-alternatives>',
+         "en", "Group"),
+        (f"{WANG}<on-behalf-of>the Group</on-behalf-of><collab>the Group</collab>", "en", "Wang"),
+    ],
+)  # fmt: skip
+def test_one_of_several_spellings_or_names_is_used(inside: str, language: str, expected: str) -> None:
+    assert one(inside, language=language) == [(expected, "")]
 
 
-def test_the_spelling_without_a_language_comes_before_a_foreign_one() -> None:
-    names = '<name xml:lang="zh"><surname>王</surname></name><name><surname>Wang</surname></name>'
-    assert one(f"<name-alternatives>{names}</name-alternatives>") == [("Wang", "")]
+AUTHOR_TYPES = ("author", "Author", "corresponding author", "co_author", "guest-author", "collab", "")
+OTHER_TYPES = ("editor", "senior_editor", "reviewer", "translator", "author non-byline", "illustrator")
 
 
-def test_one_name_in_two_languages_beside_each_other_is_one_author() -> None:
-    inside = '<name xml:lang="en"><surname>Wang</surname></name><name xml:lang="zh"><surname>王</surname></name>'
-    assert one(inside) == [("Wang", "")]
-
-
-@pytest.mark.parametrize("kind", ["author", "Author", "corresponding author", "co_author", "guest-author", "collab", ""])
-def test_words_for_an_author(kind: str) -> None:
-    assert one("<name><surname>Wang</surname></name>", attributes=f'contrib-type="{kind}"') == [("Wang", "")]
-
-
-@pytest.mark.parametrize("kind", ["editor", "senior_editor", "reviewer", "translator", "author non-byline", "illustrator"])
-def test_other_contributors(kind: str) -> None:
-    assert one("<name><surname>Wang</surname></name>", attributes=f'contrib-type="{kind}"') == []
+@pytest.mark.parametrize("kind", [*AUTHOR_TYPES, *OTHER_TYPES])
+def test_types_of_contributors(kind: str) -> None:
+    assert one(WANG, attributes=f'contrib-type="{kind}"') == [("Wang", "")] * (kind in AUTHOR_TYPES)
 
 
 @pytest.mark.parametrize("kind", ["editors", "editor", "reviewers", "collab-list", "author non-byline", "translators"])
-def test_groups_that_are_no_authors(kind: str) -> None:
+def test_groups_that_are_not_authors(kind: str) -> None:
     untyped = "<contrib><name><surname>Feng</surname></name></contrib>"
     groups = f'<contrib-group>{AUTHOR}</contrib-group><contrib-group content-type="{kind}">{untyped}</contrib-group>'
-    assert authors(groups) == [("Wang", "Xiao")]
+    assert authors(groups) == XIAO
 
 
-def test_a_role_tells_editors_from_authors_where_no_type_does() -> None:
+def test_a_role_distinguishes_editors_without_a_type() -> None:
     contrib = "<contrib><name><surname>{}</surname></name><role>{}</role></contrib>"
     writer = contrib.format("Wang", "Writing – review &amp; editing")
     editor = contrib.format("Feng", "Academic Editor")
@@ -116,29 +111,15 @@ def test_a_role_tells_editors_from_authors_where_no_type_does() -> None:
 )
 def test_groups_as_authors(collab: str, expected: str) -> None:
     found = paper(meta=f"<contrib-group>{AUTHOR}<contrib><collab>{collab}</collab></contrib></contrib-group>")
-    assert _pairs(found) == [("Wang", "Xiao"), (expected, "")]
-    assert found.collectives == (expected,)
-
-
-def test_a_group_in_two_languages() -> None:
-    inside = (
-        '<collab-alternatives><collab xml:lang="pt">Grupo</collab><collab xml:lang="en">Group</collab></collab-alternatives>'
-    )
-    assert one(inside) == [("Group", "")]
-
-
-def test_a_member_who_names_the_group_is_a_person() -> None:
-    inside = "<name><surname>Wang</surname></name><on-behalf-of>the Group</on-behalf-of><collab>the Group</collab>"
-    assert one(inside) == [("Wang", "")]
+    assert_fields(found, authors=("Wang", expected), given_names=("Xiao", ""), collectives=(expected,))
 
 
 def test_contributors_outside_any_group() -> None:
-    assert authors(AUTHOR) == [("Wang", "Xiao")]
+    assert authors(AUTHOR) == XIAO
 
 
 def test_thousands_of_authors() -> None:
-    found = authors(f"<contrib-group>{AUTHOR * 5000}</contrib-group>")
-    assert found == [("Wang", "Xiao")] * 5000
+    assert authors(f"<contrib-group>{AUTHOR * 5000}</contrib-group>") == XIAO * 5000
 
 
 @pytest.mark.parametrize(
@@ -151,6 +132,6 @@ def test_thousands_of_authors() -> None:
     ],
 )
 def test_real_articles(name: str, authors: int, collectives: tuple[str, ...]) -> None:
-    found = parse((jats_folder() / f"{name}.xml").read_bytes(), source=name)
+    found = real(name)
     assert (len(found.authors), found.collectives) == (authors, collectives)
     assert all(author.isascii() or collectives or "ã" in author or "ç" in author for author in found.authors)

@@ -1,4 +1,4 @@
-"""What each kind of element that may hold an identifier says, and whether its text is anything else."""
+"""Tests of the identifiers of an element, and of whether its text is only an identifier."""
 
 from __future__ import annotations
 
@@ -36,59 +36,54 @@ def test_the_text_is_an_identifier(code: int, declared: int, text: str, ids: dic
     assert identified(code, text, declared) == (True, ids)
 
 
-@pytest.mark.parametrize("code", [*LINKS, *NAMED])
-def test_the_text_comes_before_the_address(code: int) -> None:
-    assert identified(code, "10.1000/a", DOI, "10.1000/b") == (True, {"doi": "10.1000/a"})
-
-
 @pytest.mark.parametrize("code", LINKS)
 @pytest.mark.parametrize("declared", [DOI, 0])
-def test_the_address_only(code: int, declared: int) -> None:
+def test_a_link_whose_address_is_an_identifier(code: int, declared: int) -> None:
     href = "https://doi.org/10.1000/a"
     assert identified(code, "Zinc in rice", declared, href) == (False, {"doi": "10.1000/a"})
-    for button in ("CrossRef", "[Cross Ref]", "Google Scholar", "(PubMed).", "PMC free article", "DOI", "link", " Full Text"):
-        assert identified(code, button, declared, href) == (True, {"doi": "10.1000/a"})
+    for label in ("CrossRef", "[Cross Ref]", "Google Scholar", "(PubMed).", "PMC free article", "DOI", "link", " Full Text"):
+        assert identified(code, label, declared, href) == (True, {"doi": "10.1000/a"})
     assert identified(code, "", declared, href)[1] == {"doi": "10.1000/a"}
 
 
-@pytest.mark.parametrize("code", LINKS)
-def test_links_without_identifier(code: int) -> None:
-    assert identified(code, "Zinc in rice", 0, "https://x.org") == (False, {})
-    assert identified(code, "https://x.org/a", 0, "https://x.org") == (True, {})
-    assert identified(code, "Google Scholar", 0, "https://x.org") == (True, {})
-    assert identified(code, "see https://x.org", 0) == (False, {})
-    assert identified(code, "no number", PMID, "nor here") == (False, {})
+PUBMED = "https://pubmed.ncbi.nlm.nih.gov/7/"
 
 
-@pytest.mark.parametrize("code", NAMED)
-def test_what_is_no_link_is_taken_whatever_it_says(code: int) -> None:
-    assert identified(code, "2-s2.0-84921021894") == (True, {})
-    assert identified(code, "not known", PMID, "nowhere") == (True, {})
-    assert identified(code, "not known", PMID, "https://pubmed.ncbi.nlm.nih.gov/7/") == (True, {"pmid": "7"})
+@pytest.mark.parametrize(
+    ("codes", "text", "declared", "href", "expected"),
+    [
+        ((*LINKS, *NAMED), "10.1000/a", DOI, "10.1000/b", (True, {"doi": "10.1000/a"})),
+        (LINKS, "Zinc in rice", 0, "https://x.org", (False, {})),
+        (LINKS, "https://x.org/a", 0, "https://x.org", (True, {})),
+        (LINKS, "Google Scholar", 0, "https://x.org", (True, {})),
+        (LINKS, "see https://x.org", 0, "", (False, {})),
+        (LINKS, "no number", PMID, "nor here", (False, {})),
+        (NAMED, "2-s2.0-84921021894", 0, "", (True, {})),
+        (NAMED, "not known", PMID, "nowhere", (True, {})),
+        (NAMED, "not known", PMID, PUBMED, (True, {"pmid": "7"})),
+        ((URI,), "10.1000/b", 0, "10.1000/c", (True, {"doi": "10.1000/c"})),
+        ((PUB_ID,), "98123456", MEDLINE, PUBMED, (True, {})),
+        ((URI,), "x " * 100_000 + "10.1000/a", 0, "", (False, {})),
+        ((PUB_ID,), "x" * 100_000 + "10.1000/a", DOI, "y" * 100_000, (True, {})),
+    ],
+    ids=range(13),
+)
+def test_text_and_address(
+    codes: tuple[int, ...], text: str, declared: int, href: str, expected: tuple[bool, dict[str, str]]
+) -> None:
+    for code in codes:
+        assert identified(code, text, declared, href) == expected
 
 
-def test_the_first_of_a_kind_stays_and_other_kinds_are_added() -> None:
+def test_the_first_identifier_of_a_kind_stays() -> None:
     ids = {"doi": "10.1000/a"}
     identify(URI, "10.1000/b PMID: 7", 0, "https://doi.org/10.1000/c", ids)
     assert ids == {"doi": "10.1000/a", "pmid": "7"}
 
 
-def test_without_type_the_address_comes_before_the_text() -> None:
-    assert identified(URI, "10.1000/b", 0, "10.1000/c") == (True, {"doi": "10.1000/c"})
-
-
-def test_a_medline_number_is_nothing_wherever_it_stands() -> None:
-    assert identified(PUB_ID, "98123456", MEDLINE, "https://pubmed.ncbi.nlm.nih.gov/7/") == (True, {})
-
-
-def test_endless_text() -> None:
-    assert identified(URI, "x " * 100_000 + "10.1000/a") == (False, {})
-    assert identified(PUB_ID, "x" * 100_000 + "10.1000/a", DOI, "y" * 100_000) == (True, {})
-
-
 @given(
     st.sampled_from((*LINKS, *NAMED)), st.text(), st.sampled_from((0, 1, 2, DOI, PMID, PMCID, ARXIV, MEDLINE)), st.text()
 )  # fmt: skip
-def test_what_is_found_is_normal(code: int, text: str, declared: int, href: str) -> None:
+def test_identifiers_are_normalised(code: int, text: str, declared: int, href: str) -> None:
     for kind, value in identified(code, text, declared, href)[1].items():
         assert NORMALISERS[kind](value) == value

@@ -1,4 +1,4 @@
-"""Authors, editors and others, and names that the markup does not split."""
+"""Tests of authors, editors and others, and of names that the markup does not split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reflink.jats.people import named, split
 from reflink.jats.scanner.vocabulary import AUTHORS, EDITORS, OTHERS
-from tests.reflink.jats.articles import cited
+from tests.reflink.jats.articles import assert_fields, cited
 
 
 @pytest.mark.parametrize(
@@ -32,59 +32,56 @@ def test_splitting_loses_no_letters(name: str) -> None:
     assert last.strip() or not any(map(str.isalnum, name))
 
 
-def test_named() -> None:
-    people = [(AUTHORS, 0, "A", "X"), (EDITORS, 1, "E, Y", ""), (OTHERS, 0, "O", "Z"), (AUTHORS, 1, "Xiao Wang", "")]
-    said = {name: tuple(values) for name, values in named(people).items()}
-    assert said == {"last_names": ("A", "Wang"), "given_names": ("X", "Xiao"), "editors": ("E",)}
-
-
-def test_no_given_names_are_absent() -> None:
-    assert {name: tuple(values) for name, values in named([(AUTHORS, 0, "A", "")]).items()} == {"last_names": ("A",)}
-    assert named([(OTHERS, 0, "O", "X")]) == {}
+@pytest.mark.parametrize(
+    ("people", "expected"),
+    [
+        ([(AUTHORS, 0, "A", "X"), (EDITORS, 1, "E, Y", ""), (OTHERS, 0, "O", "Z"), (AUTHORS, 1, "Xiao Wang", "")],
+         {"last_names": ("A", "Wang"), "given_names": ("X", "Xiao"), "editors": ("E",)}),
+        ([(AUTHORS, 0, "A", "")], {"last_names": ("A",)}),
+        ([(OTHERS, 0, "O", "X")], {}),
+    ],
+)  # fmt: skip
+def test_named(people: list[tuple[int, int, str, str]], expected: dict[str, tuple[str, ...]]) -> None:
+    assert {name: tuple(values) for name, values in named(people).items()} == expected
 
 
 def group(kind: str, *names: str) -> str:
-    """A ``<person-group>`` of these last names."""
+    """Return a ``<person-group>`` of these last names."""
     people = "".join(f"<name><surname>{name}</surname><given-names>{name[0]}</given-names></name>" for name in names)
     return f'<person-group person-group-type="{kind}">{people}</person-group>' if kind else people
 
 
-@pytest.mark.parametrize("kind", ["author", "authors", "Author", "allauthors", "all-authors", "inventor", ""])
-def test_authors(kind: str) -> None:
+AUTHOR_TYPES = ("author", "authors", "Author", "allauthors", "all-authors", "inventor", "")
+EDITOR_TYPES = ("editor", "editors", "EDITOR", "guest-editor", "series-editor", "ed", "eds")
+OTHER_TYPES = ("translator", "compiler", "director", "assignee", "doi", "x y")
+
+
+@pytest.mark.parametrize("kind", [*AUTHOR_TYPES, *EDITOR_TYPES, *OTHER_TYPES])
+def test_types_of_groups(kind: str) -> None:
     ref = cited(group(kind, "Wang", "Feng"))
-    assert (ref.last_names, ref.given_names, ref.editors) == (("Wang", "Feng"), ("W", "F"), ())
+    names, given = ("Wang", "Feng"), ("W", "F")
+    if kind in AUTHOR_TYPES:
+        assert_fields(ref, last_names=names, given_names=given, editors=())
+    else:
+        assert_fields(ref, last_names=(), given_names=(), editors=names if kind in EDITOR_TYPES else ())
 
 
-@pytest.mark.parametrize("kind", ["editor", "editors", "EDITOR", "guest-editor", "series-editor", "ed", "eds"])
-def test_editors(kind: str) -> None:
-    ref = cited(group(kind, "Wang", "Feng"))
-    assert (ref.last_names, ref.given_names, ref.editors) == ((), (), ("Wang", "Feng"))
+UNSPLIT = '<person-group person-group-type="{}"><string-name>Li X</string-name></person-group>'
 
 
-@pytest.mark.parametrize("kind", ["translator", "compiler", "director", "assignee", "doi", "x y"])
-def test_others_are_neither(kind: str) -> None:
-    ref = cited(
-        group(kind, "Wang") + f'<person-group person-group-type="{kind}"><string-name>Li X</string-name></person-group>'
-    )
-    assert (ref.last_names, ref.given_names, ref.editors) == ((), (), ())
-
-
-def test_groups_in_any_order_and_names_outside_any() -> None:
-    ref = cited(group("editor", "Ed") + group("translator", "Tr") + group("author", "Au") + group("", "Out"))
-    assert (ref.last_names, ref.given_names, ref.editors) == (("Au", "Out"), ("A", "O"), ("Ed",))
-    mixed = cited('<person-group person-group-type="editor"><string-name>Li X</string-name></person-group>' + group("", "Au"))
-    assert (mixed.last_names, mixed.given_names, mixed.editors) == (("Au",), ("A",), ("Li",))
-
-
-def test_given_names_stand_beside_last_names() -> None:
-    ref = cited(
-        "<name><surname>A</surname></name><name><given-names>X.</given-names> <surname>B</surname></name><surname>C</surname>"
-        "<given-names>Y.</given-names><string-name><given-names>Z</given-names><surname>D</surname></string-name>"
-    )
-    assert (ref.last_names, ref.given_names) == (("A", "B", "C", "D"), ("", "X.", "Y.", "Z"))
-    assert cited("<surname>A</surname><surname>B</surname>").given_names == ()
-
-
-def test_names_in_one_string() -> None:
-    ref = cited("<string-name>de la Cruz J.</string-name> <string-name>WHO</string-name>")
-    assert (ref.last_names, ref.given_names) == (("de la Cruz", "WHO"), ("J.", ""))
+@pytest.mark.parametrize(
+    ("markup", "last", "given", "editors"),
+    [
+        (group("editor", "Ed") + group("translator", "Tr") + group("author", "Au") + group("", "Out"),
+         ("Au", "Out"), ("A", "O"), ("Ed",)),
+        (UNSPLIT.format("editor") + group("", "Au"), ("Au",), ("A",), ("Li",)),
+        *((UNSPLIT.format(kind), (), (), ()) for kind in OTHER_TYPES),
+        ("<name><surname>A</surname></name><name><given-names>X.</given-names> <surname>B</surname></name><surname>C</surname>"
+         "<given-names>Y.</given-names><string-name><given-names>Z</given-names><surname>D</surname></string-name>",
+         ("A", "B", "C", "D"), ("", "X.", "Y.", "Z"), ()),
+        ("<surname>A</surname><surname>B</surname>", ("A", "B"), (), ()),
+        ("<string-name>de la Cruz J.</string-name> <string-name>WHO</string-name>", ("de la Cruz", "WHO"), ("J.", ""), ()),
+    ],
+)  # fmt: skip
+def test_names(markup: str, last: tuple[str, ...], given: tuple[str, ...], editors: tuple[str, ...]) -> None:
+    assert_fields(cited(markup), last_names=last, given_names=given, editors=editors)

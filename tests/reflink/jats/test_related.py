@@ -1,4 +1,4 @@
-"""The other articles that an article names as its own affair."""
+"""Tests of the relations of an article to other articles."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from typing import get_args
 import pytest
 
 from reflink.entities import Ids, Related, Relation
-from reflink.jats import parse
 from reflink.jats.related import _KINDS
-from tests.data import jats_folder
-from tests.reflink.jats.articles import META, article, paper
+from tests.reflink.jats.articles import META, paper, real
 
 
-def related(meta: str, *, kind: str = "research-article", body: str = "") -> tuple[Related, ...]:
-    """The relations of an article with this in its ``<article-meta>``."""
+def related(meta: str, *, kind: str = "research-article", **parts: str) -> tuple[Related, ...]:
+    """Return the relations of an article with this in its ``<article-meta>``."""
     root = f'<article article-type="{kind}" xmlns:xlink="http://www.w3.org/1999/xlink">'
-    return paper(meta=META + meta, root=root, body=body).related
+    return paper(meta=META + meta, root=root, **parts).related
 
 
 def link(attributes: str, text: str = "") -> str:
-    """A related article of an unnamed kind."""
+    """Return a ``<related-article>`` with these attributes."""
     return f"<related-article {attributes}>{text}</related-article>"
 
 
@@ -103,24 +101,22 @@ def test_relations_without_an_identifier_and_to_itself_are_dropped(attributes: s
     assert related(link(attributes, text)) == ()
 
 
-def test_each_once_and_in_order() -> None:
+def test_relations_are_distinct_and_in_order() -> None:
     first, second = (link(f'related-article-type="corrected-article" xlink:href="10.1000/{name}"') for name in "bc")
     assert [item.ids.doi for item in related(first + second + first, body=f"<p>{second}</p>")] == ["10.1000/b", "10.1000/c"]
 
 
-def test_where_relations_are_the_articles_own() -> None:
+def test_relations_of_references_and_sub_articles_are_ignored() -> None:
     def named(name: str) -> str:
         return link(f'related-article-type="commentary" xlink:href="10.1000/{name}"')
 
-    data = article(
-        f"<ref><mixed-citation>{named('cited')}</mixed-citation></ref>", meta=META, body=f"<sec><p>{named('body')}</p></sec>",
-        root='<article xmlns:xlink="http://www.w3.org/1999/xlink">',
-    ).replace(b"</back>", f"<fn-group><fn><p>{named('note')}</p></fn></fn-group></back>".encode()).replace(
-        b"</article>",
-        f"<sub-article><front-stub>{named('review')}</front-stub></sub-article>"
-        f"<response><front-stub>{named('answer')}</front-stub></response></article>".encode(),
+    found = related(
+        "", refs=f"<ref><mixed-citation>{named('cited')}</mixed-citation></ref>", body=f"<sec><p>{named('body')}</p></sec>",
+        back=f"<fn-group><fn><p>{named('note')}</p></fn></fn-group>",
+        end=f"<sub-article><front-stub>{named('review')}</front-stub></sub-article>"
+            f"<response><front-stub>{named('answer')}</front-stub></response>",
     )  # fmt: skip
-    assert [item.ids.doi for item in parse(data, source="x").related] == ["10.1000/body", "10.1000/note"]
+    assert [item.ids.doi for item in found] == ["10.1000/body", "10.1000/note"]
 
 
 def test_objects_that_are_articles() -> None:
@@ -148,7 +144,7 @@ def test_the_history_names_preprint_versions_and_reports() -> None:
     ]
 
 
-def test_the_doi_of_one_version() -> None:
+def test_the_doi_of_a_version() -> None:
     found = related('<article-id pub-id-type="doi" specific-use="version">10.1000/own.3</article-id>')
     assert found == (Related(kind="has-version", ids=Ids(doi="10.1000/own.3"), stated="version"),)
 
@@ -166,5 +162,4 @@ def test_the_doi_of_one_version() -> None:
     ],
 )  # fmt: skip
 def test_real_articles(name: str, expected: list[tuple[str, str]]) -> None:
-    found = parse((jats_folder() / f"{name}.xml").read_bytes(), source=name).related
-    assert [(item.kind, item.ids.doi) for item in found][: max(2, len(expected))] == expected
+    assert [(item.kind, item.ids.doi) for item in real(name).related][: max(2, len(expected))] == expected

@@ -1,4 +1,4 @@
-"""Laws of the scanner's parts, and that it reads any bibliography as the plain reading does."""
+"""Laws of the scanner's parts, and the comparison of the scanner with the plain reading on generated bibliographies."""
 
 from __future__ import annotations
 
@@ -28,14 +28,6 @@ def test_any_bibliography(text: str) -> None:
     assert_same(text.encode(), "x", own_tree=True)
 
 
-def same(inside: str) -> None:
-    """Both readings agree on one mixed and one element citation, and on a ref, with this inside."""
-    spaces = 'xmlns:x="u:x" xmlns:mml="u:m" xmlns:xlink="u:l"'
-    for name in ("mixed-citation", "element-citation", "ref"):
-        data = article(f"<{name}>{inside}</{name}>", root=f"<article {spaces}>")
-        assert assert_same(data, "x", own_tree=True) == 1
-
-
 @pytest.mark.parametrize(
     "inside",
     [
@@ -61,8 +53,11 @@ def same(inside: str) -> None:
         "<![CDATA[&amp;]]>&amp;amp;<![CDATA[]]>",
     ],
 )
-def test_corners(inside: str) -> None:
-    same(inside)
+def test_rare_citations(inside: str) -> None:
+    spaces = 'xmlns:x="u:x" xmlns:mml="u:m" xmlns:xlink="u:l"'
+    for name in ("mixed-citation", "element-citation", "ref"):
+        data = article(f"<{name}>{inside}</{name}>", root=f"<article {spaces}>")
+        assert assert_same(data, "x", own_tree=True) == 1
 
 
 @pytest.mark.parametrize(
@@ -80,7 +75,7 @@ def test_corners(inside: str) -> None:
         "<citation publication-type='&#97;\n b'>A</citation><citation publication-type=' '>A</citation>",
     ],
 )
-def test_corners_of_entries(refs: str) -> None:
+def test_rare_entries(refs: str) -> None:
     assert assert_same(article(refs), "x", own_tree=True)
 
 
@@ -95,12 +90,12 @@ def test_corners_of_entries(refs: str) -> None:
         "<front><!-- </front> --></front><?x </front> <ref>no</ref> ?>",
     ],
 )
-def test_corners_of_the_front(front: str) -> None:
+def test_rare_front_matter(front: str) -> None:
     data = f"<article>{front}<body><p>citation</p></body><back><citation>Stray</citation><ref>B</ref></back></article>"
     assert assert_same(data.encode(), "x", own_tree=True) >= 2
 
 
-def test_white_space_is_pythons() -> None:
+def test_white_space_is_the_same_as_in_python() -> None:
     for code in range(sys.maxunicode + 1):
         character = chr(code)
         assert bool(characters._is_space(code)) == character.isspace() == (not character.split()), hex(code)
@@ -134,14 +129,14 @@ def test_predefined_entities(name: str, character: str) -> None:
 
 
 def _names() -> dict[str, int]:
-    """Every name of the table with its code, as the vocabulary spells them."""
+    """Return every name of the table with its code."""
     names = {name: code for code, group in vocabulary._NAMES.items() for name in group.split()}
     names |= {name: vocabulary.FIRST + at for at, name in enumerate(vocabulary.FIRST_FIELDS)}
     names |= {f"@{name}": ATTRIBUTE + code for code, group in vocabulary._ATTRIBUTES.items() for name in group.split()}
     return names | {f"={value}": VALUE + code for value, code in vocabulary._VALUES.items()}
 
 
-def test_every_name_has_a_hash_of_its_own_and_its_code() -> None:
+def test_every_name_has_a_distinct_hash_and_its_code() -> None:
     names = _names()
     hashes = {name_hash(name.encode()) for name in names}
     assert len(hashes) == len(names) == np.count_nonzero(HASHES)

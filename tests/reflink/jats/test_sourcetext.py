@@ -1,4 +1,4 @@
-"""Text as it stands in XML source reads as lxml reads it."""
+"""Tests that text of XML source is decoded as lxml decodes it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_unescaped(source: str, text: str) -> None:
 @given(
     st.lists(st.one_of(XML_TEXT.map(escape), XML_TEXT.map(lambda text: "".join(f"&#{ord(c)};&#x{ord(c):x};" for c in text))))
 )
-def test_as_lxml(pieces: list[str]) -> None:
+def test_text_is_decoded_as_by_lxml(pieces: list[str]) -> None:
     source = "".join(pieces)
     assert unescaped(source) == (etree.fromstring(f"<a>{source}</a>").text or "")
 
 
 @given(st.text())
-def test_a_line_is_one(text: str) -> None:
+def test_a_line_has_no_other_white_space(text: str) -> None:
     found = line(text)
     assert found == " ".join(found.split())
     assert line(escape(" ".join(text.split()))) == " ".join(text.split())

@@ -1,4 +1,4 @@
-"""What is left out before the tree is made changes nothing of what the parser says."""
+"""Tests that removing bodies and reference lists before parsing does not change the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.data import jats_folder
 from tests.profiles import examples
 from tests.reflink.jats.articles import article
 
-#: With a limit of its own on the depth, the parser makes a tree of everything.
+#: With another limit of the depth, the parser builds the tree of the whole article.
 WHOLE = Limits(depth=255)
 
 REFS = (
@@ -40,7 +40,7 @@ def well_formed(data: bytes) -> bool:
 
 @given(st.lists(st.tuples(st.integers(0, len(GOOD)), PIECES, st.sampled_from((0, 0, 0, 1, 3, 8))), max_size=4))
 @settings(max_examples=examples(1500))
-def test_it_is_broken_if_and_only_if_the_whole_is(edits):
+def test_the_trimmed_article_is_well_formed_if_and_only_if_the_whole_is(edits):
     data = GOOD
     for at, piece, removed in edits:
         data = data[:at] + piece + data[at + removed :]
@@ -63,17 +63,17 @@ def test_it_is_broken_if_and_only_if_the_whole_is(edits):
         b"<article><front/><body>&#x1;</body></article>",
     ],
 )
-def test_what_is_broken_stays_so(data):
+def test_a_broken_article_is_recovered_with_a_warning(data):
     shorter = trimmed(data)
     assert not well_formed(data)
     assert shorter is None or not well_formed(shorter)
     assert parse(data, source="x").warnings
 
 
-def test_bodies_and_lists_go():
-    sub = b"<sub-article><front-stub/><body>b</body><back><ref-list><ref/></ref-list></back></sub-article>"
+def test_bodies_and_reference_lists_are_removed():
     data = (
-        b'<article xmlns:m="u"><front>f</front><body>a<m:i/></body><back><ref-list>r</ref-list>k</back>' + sub + b"</article>"
+        b'<article xmlns:m="u"><front>f</front><body>a<m:i/></body><back><ref-list>r</ref-list>k</back>'
+        b"<sub-article><front-stub/><body>b</body><back><ref-list><ref/></ref-list></back></sub-article></article>"
     )
     left = b'<article xmlns:m="u"><front>f</front><back>k</back><sub-article><front-stub/><back></back></sub-article></article>'
     assert trimmed(data) == left
@@ -89,11 +89,11 @@ def test_bodies_and_lists_go():
         '<?xml version="1.0" encoding="iso-8859-1"?><article><front/><body>\xe9</body></article>'.encode("iso-8859-1"),
     ],
 )
-def test_what_is_not_left_out(data):
+def test_articles_that_are_not_trimmed(data):
     assert trimmed(data) is None
 
 
-def test_real_articles_say_the_same():
+def test_trimming_does_not_change_real_articles():
     files = sorted(jats_folder().glob("*.xml"))[::10]
     shortened = 0
     for path in files:
