@@ -1,3 +1,5 @@
+"""Tests of tokens and of their hashed features."""
+
 from __future__ import annotations
 
 import subprocess
@@ -15,20 +17,20 @@ TEXT = "Wang X, Li Y. “Plants of the Alps.” J Ecol 2004; 92(3): e12–19."
 
 
 @given(st.text(max_size=200))
-def test_tokens_are_the_text_without_white_space(text: str):
+def test_tokens_cover_the_text_except_white_space(text: str):
     words, starts, ends = tokenise(text)
     assert [text[start:end] for start, end in zip(starts, ends, strict=True)] == words
     assert "".join(words) == "".join(text.split())
     assert all(words)
 
 
-def test_digits_and_letters_are_apart():
+def test_digits_and_letters_are_separate_tokens():
     assert tokenise("Climate37, e0260860 2004a").words == ["Climate", "37", ",", "e", "0260860", "2004", "a"]
     assert tokenise("Gu\u0308rban").words == ["Gu\u0308rban"]
 
 
 @given(st.text(max_size=200))
-def test_features_are_numbers_of_rows(text: str):
+def test_features_are_row_numbers_of_the_weights(text: str):
     tokens = tokenise(text)
     if tokens.words:
         seen = features(tokens)
@@ -42,15 +44,13 @@ def test_features_do_not_depend_on_the_process():
         "from reflink.recognition.features import features; from reflink.recognition.tokens import tokenise;"
         f"print(features(tokenise({TEXT!r})).tolist())"
     )
-    seen = []
     for seed in ("1", "2"):
-        process = {"PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True, env=process)
-        seen.append(done.stdout)
-    assert seen[0] == seen[1] == f"{features(tokenise(TEXT)).tolist()}\n"
+        environment = {"PYTHONHASHSEED": seed}
+        output = subprocess.check_output([sys.executable, "-c", script], text=True, cwd=ROOT, env=environment)
+        assert output == f"{features(tokenise(TEXT)).tolist()}\n"
 
 
-def test_a_word_s_surroundings_are_seen():
+def test_features_depend_on_the_neighbours_of_a_token():
     a, b = (features(tokenise(text)) for text in ("Wang X, Li", "Wang X; Li"))
     assert not np.array_equal(a[1], b[1])
     assert np.mean(a[0] == b[0]) > 0.5

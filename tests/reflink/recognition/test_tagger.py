@@ -1,3 +1,5 @@
+"""Tests of the tagger: probabilities, runs of labels, and the file of weights."""
+
 from __future__ import annotations
 
 import io
@@ -15,6 +17,7 @@ from reflink.recognition.tagger import Tagger, load, shipped, spans
 from reflink.recognition.tokens import tokenise
 
 COUNT = len(LABELS)
+CITATION = tokenise("Wang X, Li Y. Plants of the Alps. J Ecol. 2004;92:1-9.")
 
 
 def random_tagger(seed: int) -> Tagger:
@@ -24,30 +27,19 @@ def random_tagger(seed: int) -> Tagger:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_probabilities_are_those_of_all_sequences_of_labels(seed: int):
+def test_probabilities_equal_sums_over_all_sequences_of_labels(seed: int):
     tagger = random_tagger(seed)
     seen = features(tokenise("Wang X 2004"))
     scores = tagger.weights[seen].sum(axis=1).astype(np.float64)
     every = list(itertools.product(range(COUNT), repeat=3))
-    weight = np.array(
-        [
-            tagger.first[a]
-            + tagger.last[c]
-            + scores[0, a]
-            + scores[1, b]
-            + scores[2, c]
-            + tagger.steps[a, b]
-            + tagger.steps[b, c]
-            for a, b, c in every
-        ]
-    )
+    a, b, c = np.array(every).T
+    chain = tagger.first[a] + tagger.steps[a, b] + tagger.steps[b, c] + tagger.last[c]
+    weight = chain + scores[0, a] + scores[1, b] + scores[2, c]
     chance = np.exp(weight - weight.max())
     chance /= chance.sum()
     tagging = tagger.tag(seen)
     for at in range(3):
-        for label in range(COUNT):
-            wanted = sum(p for sequence, p in zip(every, chance, strict=True) if sequence[at] == label)
-            assert tagging.sure[at, label] == pytest.approx(wanted, abs=1e-9)
+        np.testing.assert_allclose(tagging.sure[at], np.bincount(np.array(every)[:, at], chance), atol=1e-9)
     for span in spans(tagging):
         inside = range(span.start, span.stop)
         near = range(max(span.start - 1, 0), min(span.stop + 1, 3))
@@ -56,7 +48,7 @@ def test_probabilities_are_those_of_all_sequences_of_labels(seed: int):
 
 
 def test_spans_cover_the_text():
-    tagging = random_tagger(9).tag(features(tokenise("Wang X, Li Y. Plants of the Alps. J Ecol. 2004;92:1-9.")))
+    tagging = random_tagger(9).tag(features(CITATION))
     found = spans(tagging)
     assert [at for span in found for at in range(span.start, span.stop)] == list(range(len(tagging.labels)))
     assert all(a.label != b.label for a, b in itertools.pairwise(found))
@@ -66,12 +58,12 @@ def test_extreme_scores_do_not_overflow():
     tagger = random_tagger(1)
     wild = Tagger(tagger.weights * 1e4, tagger.steps * 1e3, tagger.first, tagger.last)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        tagging = wild.tag(features(tokenise("Wang X, Li Y. Plants of the Alps. J Ecol. 2004;92:1-9.")))
+        tagging = wild.tag(features(CITATION))
     assert np.isfinite(tagging.sure).all()
     assert all(0 <= span.probability <= 1 for span in spans(tagging))
 
 
-def test_a_written_tagger_is_read_again():
+def test_a_written_tagger_can_be_read():
     tagger = random_tagger(2)
     data = tagger.to_bytes()
     again = Tagger.read(data, "weights")
@@ -84,13 +76,9 @@ def test_a_written_tagger_is_read_again():
 def archive(**changed: object) -> bytes:
     with np.load(io.BytesIO(random_tagger(3).to_bytes())) as arrays:
         parts = {name: arrays[name] for name in arrays.files}
-    for name, value in changed.items():
-        if value is None:
-            del parts[name]
-        else:
-            parts[name] = np.array(value)
+    parts |= {name: np.array(value) for name, value in changed.items()}
     out = io.BytesIO()
-    np.savez(out, **parts, allow_pickle=True)
+    np.savez(out, **{name: part for name, part in parts.items() if changed.get(name, "") is not None}, allow_pickle=True)
     return out.getvalue()
 
 
@@ -121,7 +109,7 @@ def test_a_damaged_file_is_refused():
             Tagger.read(bytes(broken), "w.npz")
 
 
-def test_an_absent_file_is_named(tmp_path: Path):
+def test_the_error_names_an_absent_file(tmp_path: Path):
     with pytest.raises(ModelNotFound, match=r"absent\.npz: cannot be read"):
         load(tmp_path / "absent.npz")
 

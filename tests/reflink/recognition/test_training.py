@@ -1,3 +1,5 @@
+"""Tests of the training data and of the training command."""
+
 from __future__ import annotations
 
 import csv
@@ -34,11 +36,10 @@ def labelled(xml: str) -> Labelled:
 
 def by_label(citation: Labelled) -> dict[str, str]:
     words = tokenise(citation.text).words
-    assert len(words) == len(citation.labels)
-    found: dict[str, list[str]] = {}
-    for word, mark in zip(words, citation.labels, strict=True):
-        found.setdefault(LABELS[mark], []).append(word)
-    return {mark: " ".join(words) for mark, words in found.items()}
+    return {
+        LABELS[mark]: " ".join(word for word, label in zip(words, citation.labels, strict=True) if label == mark)
+        for mark in set(citation.labels)
+    }
 
 
 def test_tags_become_labels():
@@ -55,7 +56,7 @@ def test_tags_become_labels():
     assert citation.names == [("van den Berg", "J. P."), ("Wang", "X.")]
 
 
-def test_editors_are_labelled_apart():
+def test_editors_have_a_separate_label():
     found = by_label(
         labelled(
             "<mixed-citation><person-group person-group-type='author'><name><surname>A</surname> <given-names>B</given-names>"
@@ -68,7 +69,7 @@ def test_editors_are_labelled_apart():
     assert found["P"] == "Rome Press"
 
 
-def test_an_article_s_number_in_the_wrong_tag_is_a_page():
+def test_an_article_number_tagged_as_issue_is_labelled_as_page():
     found = by_label(
         labelled(
             "<mixed-citation><name><surname>Abe</surname> <given-names>B.</given-names></name> (<year>2017</year>). "
@@ -80,7 +81,7 @@ def test_an_article_s_number_in_the_wrong_tag_is_a_page():
     assert "I" not in found
 
 
-def test_fields_alone_are_not_printed():
+def test_fields_without_punctuation_are_not_usable_as_printed():
     citation = labelled(
         "<element-citation><name><surname>Abe</surname><given-names>B</given-names></name><year>2017</year><article-title>Plants"
         "</article-title><source>Euphytica</source><volume>213</volume><fpage>1</fpage></element-citation>"
@@ -89,7 +90,7 @@ def test_fields_alone_are_not_printed():
     assert citation.fields[tag.V] == "Euphytica"
 
 
-def test_names_in_one_piece_teach_nothing():
+def test_a_citation_with_an_undivided_name_is_not_used():
     xml = "<mixed-citation><string-name>Wang X</string-name>. Plants. J Ecol, 2004.</mixed-citation>"
     assert label(etree.fromstring(xml)) is None
 
@@ -98,7 +99,7 @@ def some_articles() -> list[Path]:
     return sorted(jats_folder().glob("*.xml"))[::100]
 
 
-def test_labelled_texts_are_those_that_reflink_reads():
+def test_labelled_texts_equal_the_texts_of_the_parser():
     ours, theirs = set(), set()
     for path in some_articles():
         try:
@@ -111,7 +112,7 @@ def test_labelled_texts_are_those_that_reflink_reads():
     assert len(ours & theirs) >= 0.9 * len(ours)
 
 
-def test_printed_anew_every_word_keeps_its_label():
+def test_every_word_keeps_its_label_in_a_new_style():
     records = [citation for path in some_articles() for citation in read(path)]
     people = [record for record in records if record.names]
     rng = random.Random(1)
@@ -129,7 +130,7 @@ def test_printed_anew_every_word_keeps_its_label():
     ]
 
 
-def test_what_is_not_xml_teaches_nothing(tmp_path: Path):
+def test_a_file_that_is_not_xml_is_ignored(tmp_path: Path):
     path = tmp_path / "a.xml"
     path.write_text("no XML at all")
     assert list(read(path)) == list(prose(path)) == []
@@ -153,7 +154,7 @@ def manifest(folder: Path, files: list[Path]) -> Path:
     return table
 
 
-def test_held_out_publishers_are_not_learnt_from(tmp_path: Path):
+def test_each_article_is_in_exactly_one_fold(tmp_path: Path):
     files = some_articles()
     table = manifest(tmp_path, files)
     taken = {fold: set(articles(jats_folder(), table, {fold})) for fold in range(5)}
@@ -168,7 +169,7 @@ def test_the_corpus_has_citations_several_works_and_prose():
     assert any(citation.labels.count(tag.Y) > 1 for citation in made)
 
 
-def test_training_makes_the_same_file_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_training_is_reproducible(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     shared_data()
     table = manifest(tmp_path, some_articles()[:6])
     outs = [tmp_path / "a.npz", tmp_path / "b.npz"]
