@@ -35,6 +35,7 @@ from benchmarks.parsing.patterns import numbers
 from reflink.recognition import labels as tag
 from reflink.recognition import recognise
 from reflink.recognition.labelled import Labelled, prose, read
+from reflink.recognition.labels import label_runs
 from reflink.recognition.reading import read as read_fields
 from reflink.recognition.tagger import load, shipped
 from reflink.recognition.tokens import tokenise
@@ -99,14 +100,10 @@ def unseen(cases: Iterable[Case]) -> list[Case]:
 def truth_of(citation: Labelled) -> dict[str, set[Any]]:
     """Return the fields that the labels of a citation mark."""
     tokens = tokenise(citation.text)
-    runs: list[tuple[int, str]] = []
-    at = 0
-    while at < len(citation.labels):
-        stop = at
-        while stop < len(citation.labels) and citation.labels[stop] == citation.labels[at]:
-            stop += 1
-        runs.append((citation.labels[at], citation.text[tokens.starts[at] : tokens.ends[stop - 1]]))
-        at = stop
+    runs = [
+        (label, citation.text[tokens.starts[start] : tokens.ends[stop - 1]])
+        for label, start, stop in label_runs(citation.labels)
+    ]
     truth: dict[str, set[Any]] = {name: set() for name in FIELDS}
     for name, label in RUNS.items():
         values = [plain(text) for found, text in runs if found == label]

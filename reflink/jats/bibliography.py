@@ -43,7 +43,7 @@ def references(document: Document, citing: str, name: str, limits: Limits, *, in
     """
     found = entries(document, name, limits)
     made: list[Reference] = []
-    asked, most = 0, _INFERRED if infer else 0
+    inferences = _INFERRED if infer else 0  # remaining
     for entry, key in zip(found, _keys(found), strict=True):
         about: dict[str, Any] = {"citing": citing}
         if entry.xml_id:
@@ -51,8 +51,8 @@ def references(document: Document, citing: str, name: str, limits: Limits, *, in
         if entry.label:
             about["label"] = entry.label
         for ordinal, citation in enumerate(entry.works, start=1):
-            if asked < most and citation.keys().isdisjoint(DESCRIBING):
-                asked += 1
+            if inferences and citation.keys().isdisjoint(DESCRIBING):
+                inferences -= 1
                 if inferred := recognise(raw_query(citation)):
                     citation["inferred"] = inferred
             made.append(Reference.made({**about, "id": f"{citing}#{key}.{ordinal}", "position": len(made) + 1, **citation}))

@@ -39,41 +39,41 @@ def raw_query(citation: Citation) -> str:
     return str(citation["raw_noid" if "raw_noid" in citation else "raw_text"])
 
 
-def read_citation(said: Citation, *, spaced: bool) -> None:
+def read_citation(fields: Citation, *, spaced: bool) -> None:
     """Complete the scanner's object of one citation in place: identifiers, names, titles and substitute fields.
 
     Of the untagged text this function reads only identifiers (``ids_weak``). ``spaced``: white space between the citation's
     elements is significant.
     """
-    printed: str = said["raw_text"]
+    printed: str = fields["raw_text"]
     ids: dict[str, str] = {}
-    hints: bool = "_hints" in said and bool(said.pop("_hints"))
-    bare: str = said.pop("_bare", "")
-    if "_ids" in said:
-        items: list[tuple[int, int, str, str]] = said.pop("_ids")
-        kept = {_LOOSE.sub(r"\1", item[2]) for item in items if not _taken(*item, said, ids)}
+    hints: bool = "_hints" in fields and bool(fields.pop("_hints"))
+    bare: str = fields.pop("_bare", "")
+    if "_ids" in fields:
+        items: list[tuple[int, int, str, str]] = fields.pop("_ids")
+        kept = {_LOOSE.sub(r"\1", item[2]) for item in items if not _taken(*item, fields, ids)}
         if BEGINS in bare:
             bare = _LINK.sub(lambda link: link[1] if link[1] in kept else REMOVED, bare)
             hints = hints or any(kept)  # the scanner has not searched the text of these elements
-    elif "ids" in said:
-        ids = said.pop("ids")
+    elif "ids" in fields:
+        ids = fields.pop("ids")
     if ids:
-        said["ids"] = Ids.made(ids)
-    _finish(said, spaced)
+        fields["ids"] = Ids.made(ids)
+    _finish(fields, spaced)
     if len(printed) > MAX_TEXT:
-        said["raw_text"] = printed[:MAX_TEXT].rstrip()
-        said.pop("raw_noid", None)
+        fields["raw_text"] = printed[:MAX_TEXT].rstrip()
+        fields.pop("raw_noid", None)
         hints = True  # the shortened text as a whole is not yet searched
         bare = (bare or printed)[:MAX_TEXT].rstrip()
     if hints or (bare and bare != printed):
         found, noid = separate(bare or printed, plain=not hints)
         if found and (weak := {kind: value for kind, value in found.items() if kind not in ids}):
-            said["ids_weak"] = Ids.made(weak)
-        if noid != said["raw_text"]:
-            said["raw_noid"] = noid
+            fields["ids_weak"] = Ids.made(weak)
+        if noid != fields["raw_text"]:
+            fields["raw_noid"] = noid
 
 
-def _taken(code: int, declared: int, text: str, href: str, said: Citation, ids: dict[str, str]) -> bool:
+def _taken(code: int, declared: int, text: str, href: str, fields: Citation, ids: dict[str, str]) -> bool:
     """Read one element that may hold an identifier; return whether its text is only an identifier."""
     if code != NUMBER:
         return identify(code, text, declared, unescaped(href) if href else href, ids)
@@ -81,35 +81,32 @@ def _taken(code: int, declared: int, text: str, href: str, said: Citation, ids: 
         ids.setdefault("doi", doi)
         return True
     if text:
-        said.setdefault("_number", text)
+        fields.setdefault("_number", text)
     return False
 
 
-def _finish(said: Citation, spaced: bool) -> None:
+def _finish(fields: Citation, spaced: bool) -> None:
     """Move names, titles, lists and substitutes to the fields that they belong to."""
-    if "_names" in said:
-        said.update(named(said.pop("_names")))
-    if "last_names" in said:
-        said["last_names"] = tuple(said["last_names"])
-        if "given_names" in said:
-            said["given_names"] = tuple(said["given_names"])
-    if "editors" in said:
-        said["editors"] = tuple(said["editors"])
-    if "collectives" in said:
-        said["collab"], said["collectives"] = said["collectives"][0], tuple(said["collectives"])
-    if "_titles" in said and (title := _title(said.pop("_titles"), spaced)):
-        said["title"] = title
-    if "kind" in said:
-        said["kind"] = line(said["kind"])
-        if not said["kind"]:
-            del said["kind"]
+    if "_names" in fields:
+        fields.update(named(fields.pop("_names")))
+    for name in ("last_names", "given_names", "editors"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
+    if "collectives" in fields:
+        fields["collab"], fields["collectives"] = fields["collectives"][0], tuple(fields["collectives"])
+    if "_titles" in fields and (title := _title(fields.pop("_titles"), spaced)):
+        fields["title"] = title
+    if "kind" in fields:
+        fields["kind"] = line(fields["kind"])
+        if not fields["kind"]:
+            del fields["kind"]
     for stand_in, field in _STAND_INS.items():
-        if stand_in in said:
-            said.setdefault(field, said.pop(stand_in))
-    if "_pages" in said:
-        for field, page in zip(("first_page", "last_page"), _PAGE_BREAK.split(said.pop("_pages")), strict=False):
+        if stand_in in fields:
+            fields.setdefault(field, fields.pop(stand_in))
+    if "_pages" in fields:
+        for field, page in zip(("first_page", "last_page"), _PAGE_BREAK.split(fields.pop("_pages")), strict=False):
             if page.strip():
-                said.setdefault(field, page.strip())
+                fields.setdefault(field, page.strip())
 
 
 def _title(parts: list[tuple[int, str, str]], spaced: bool) -> str | None:

@@ -72,14 +72,14 @@ def _read(contrib: etree._Element, group: str, language: str | None, authors: li
         return
     names: list[_Author] = []
     groups: list[_Author] = []
-    spoken = False  # whether a name with a language was read
+    translated = False  # whether a name with a language was read
     other = False
     for item in contrib:
         tag = item.tag
         if tag in _NAMES:
-            if not (spoken and item.get(_LANG)):
+            if not (translated and item.get(_LANG)):
                 names.append(_name(item))
-            spoken = spoken or item.get(_LANG) is not None
+            translated = translated or item.get(_LANG) is not None
         elif tag == "name-alternatives":
             names += _alternative(item, _NAMES, language)
         elif tag in _GROUPS:
@@ -94,10 +94,8 @@ def _alternative(item: etree._Element, tags: frozenset[str], language: str | Non
     choice: list[tuple[int, int, etree._Element]] = []
     for at, part in enumerate(item):
         if part.tag in tags:
-            spoken = (part.get(_LANG) or "").lower()
-            rank = 1
-            if spoken:
-                rank = 0 if language and spoken[:2] == language[:2] else 2 if spoken[:2] == "en" else 3
+            own = (part.get(_LANG) or "").lower()[:2]
+            rank = 1 if not own else 0 if language and own == language[:2] else 2 if own == "en" else 3
             if part.get("specific-use") in _FOR_SORTING:
                 rank += 4
             choice.append((rank, at, part))

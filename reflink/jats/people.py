@@ -21,14 +21,14 @@ def named(people: list[tuple[int, int, str, str]]) -> dict[str, Any]:
             authors.append(name)
         elif group == EDITORS:
             editors.append(name[0])
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if authors:
-        said["last_names"], given_names = zip(*authors, strict=True)
+        fields["last_names"], given_names = zip(*authors, strict=True)
         if any(given_names):
-            said["given_names"] = given_names
+            fields["given_names"] = given_names
     if editors:
-        said["editors"] = editors
-    return said
+        fields["editors"] = editors
+    return fields
 
 
 def split(name: str) -> tuple[str, str]:

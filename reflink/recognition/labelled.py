@@ -16,6 +16,7 @@ from typing import Final
 from lxml import etree
 
 from reflink.recognition import labels as tag
+from reflink.recognition.labels import label_runs
 from reflink.recognition.tokens import Tokens, tokenise
 from reflink.stripping import REMOVED, strip
 
@@ -140,14 +141,9 @@ def _fields(text: str, tokens: Tokens, found: list[int]) -> dict[int, str]:
     """Return the text of the first run of each label except O, L, A and D."""
     _, starts, ends = tokens
     fields: dict[int, str] = {}
-    at = 0
-    while at < len(found):
-        stop = at
-        while stop < len(found) and found[stop] == found[at]:
-            stop += 1
-        if found[at] not in (tag.O, tag.L, tag.A, tag.D):
-            fields.setdefault(found[at], text[starts[at] : ends[stop - 1]])
-        at = stop
+    for mark, start, stop in label_runs(found):
+        if mark not in (tag.O, tag.L, tag.A, tag.D):
+            fields.setdefault(mark, text[starts[start] : ends[stop - 1]])
     return fields
 
 
@@ -206,22 +202,22 @@ def _line(runs: list[tuple[str, int]]) -> tuple[str, list[int]]:
     """Return one line and the label of each character. ``\\x00`` becomes a space unless white space or punctuation is there."""
     text: list[str] = []
     marks: list[int] = []
-    asked = False
+    apart = False  # whether a separating element stands before the next character
     for run, mark in runs:
         for char in run:
             if char == "\x00":
-                asked = True
+                apart = True
                 continue
             if char.isspace():
-                asked = False
+                apart = False
                 if text and text[-1] != " ":
                     text.append(" ")
                     marks.append(mark)
                 continue
-            if asked and text and text[-1] not in " ([{-‐‑–—" and char not in ",.;:)]}-‐‑–—/(":
+            if apart and text and text[-1] not in " ([{-‐‑–—" and char not in ",.;:)]}-‐‑–—/(":
                 text.append(" ")
                 marks.append(tag.O)
-            asked = False
+            apart = False
             text.append(char)
             marks.append(mark)
     line = "".join(text)
@@ -234,13 +230,8 @@ def _line(runs: list[tuple[str, int]]) -> tuple[str, list[int]]:
 
 def _tidy(words: list[str], found: list[int]) -> None:
     """Adapt the labels to print: no punctuation at the ends of a field, no gaps in the list of authors."""
-    size = len(words)
-    at = 0
-    while at < size:
-        stop, mark = at, found[at]
-        while stop < size and found[stop] == mark:
-            stop += 1
-        first, last = at, stop
+    for mark, start, stop in list(label_runs(found)):
+        first, last = start, stop
         if mark not in (tag.O, tag.A, tag.L):
             while first < last and not words[first][0].isalnum() and words[first] not in "([¿¡":
                 first += 1
@@ -252,10 +243,9 @@ def _tidy(words: list[str], found: list[int]) -> None:
         if mark == tag.Y:
             first = next((i for i in range(first, last) if _YEAR.fullmatch(words[i])), last)
             last = min(first + 1, last)
-        for i in range(at, stop):
+        for i in range(start, stop):
             if not first <= i < last:
                 found[i] = tag.O
-        at = stop
     if tag.I in found and tag.F not in found and (first := found.index(tag.I)) and words[first - 1] == ":":
         found[:] = [tag.F if mark == tag.I else mark for mark in found]  # "213:184" is a volume and an article's number
     people = [i for i, mark in enumerate(found) if mark in _PEOPLE]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 #: O none of the others (punctuation between fields, notes, access dates); L last name of an author; A the rest of the list of
@@ -10,3 +12,12 @@ from typing import Final
 #: page.
 LABELS: Final = "OLACDTVPYNIFE"
 O, L, A, C, D, T, V, P, Y, N, I, F, E = range(len(LABELS))  # noqa: E741
+
+
+def label_runs(labels: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the label, start and stop of each run of equal labels, in order."""
+    start = 0
+    for label, run in groupby(labels):
+        stop = start + len(list(run))
+        yield label, start, stop
+        start = stop

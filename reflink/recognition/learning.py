@@ -1,4 +1,4 @@
-"""Learns the tagger's weights: stochastic gradient descent (AdaGrad) on the conditional likelihood, one citation at a time."""
+"""Learn the tagger's weights: stochastic gradient descent (AdaGrad) on the conditional likelihood, one citation at a time."""
 
 from __future__ import annotations
 

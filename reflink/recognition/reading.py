@@ -1,4 +1,4 @@
-"""Derives fields from labelled tokens, each with the probability that it is exactly right."""
+"""Derive fields from labelled tokens, each with the probability that it is exactly right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints tagged fields as citations in many styles: training data with more variety than the articles have.
+"""Print tagged fields as citations in many styles: training data with more variety than the articles have.
 
 Many publishers give fields without punctuation. This module prints such a record in the styles of journals and books of many
 disciplines and scripts. All random choices come from a generator that the caller seeds.
@@ -12,21 +12,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from reflink.recognition import labels as tag
+from reflink.recognition import templates
 from reflink.recognition.labelled import Labelled
-from reflink.recognition.templates import (
-    BOOK,
-    CHAPTER,
-    JOURNAL,
-    KINDS,
-    KINDS_OF_MEETING,
-    MEETING,
-    MONTHS,
-    OTHER,
-    PLACES,
-    PREFIXES,
-    SUFFIXES,
-    UNTITLED,
-)  # fmt: skip
 from reflink.recognition.tokens import tokenise
 
 _CAPITALS: Final = "ABCDEFGHIJKLMNOPRSTVW"
@@ -57,7 +44,7 @@ def render(record: Labelled, others: Sequence[Labelled], rng: random.Random) -> 
     editors: list[Run] = []
     while not editors:
         editors = [(text, tag.D) for text, _ in _people(rng.choice(others).names[:3], rng, editors=True)]
-    runs: list[Run] = [(rng.choice(PREFIXES), tag.O)] if rng.random() < 0.12 else []
+    runs: list[Run] = [(rng.choice(templates.PREFIXES), tag.O)] if rng.random() < 0.12 else []
     abbreviated = "." in known.get("V", "") and rng.random() < 0.75  # "Environ. Pollut."; the stop may touch the volume
     dash, glue = rng.choice("-–--–‐−"), "" if rng.random() < 0.25 else " "
     for segment in template.split("|"):
@@ -75,14 +62,14 @@ def render(record: Labelled, others: Sequence[Labelled], rng: random.Random) -> 
             last = match.end()
         runs.append((segment[last:], tag.O))
     if rng.random() < 0.08:
-        runs.append((rng.choice(SUFFIXES), tag.O))
+        runs.append((rng.choice(templates.SUFFIXES), tag.O))
     return _labelled(runs, record.kind, rng)
 
 
 def _invent(known: dict[str, str], others: Sequence[Labelled], rng: random.Random) -> None:
     """Add fields that no record has: month, day, date of access, a meeting, its place and days, a kind of thesis or report."""
-    month, day = rng.choice(MONTHS)[: rng.choice((3, 9))], rng.randint(1, 25)
-    known["m"], known["l"], known["k"] = month, rng.choice(PLACES), rng.choice(KINDS)
+    month, day = rng.choice(templates.MONTHS)[: rng.choice((3, 9))], rng.randint(1, 25)
+    known["m"], known["l"], known["k"] = month, rng.choice(templates.PLACES), rng.choice(templates.KINDS)
     known["a"] = rng.choice((f"{day} {month} {rng.randint(1999, 2024)}", f"{month} {day}, {rng.randint(1999, 2024)}"))
     days = rng.choice((f"{day}", f"{day}-{day + rng.randint(1, 5)}", f"{day}–{day + rng.randint(1, 5)}"))
     known["d"] = rng.choice((f"{month} {days}", f"{days} {month}"))
@@ -90,7 +77,7 @@ def _invent(known: dict[str, str], others: Sequence[Labelled], rng: random.Rando
     start = rng.randrange(len(words))
     topic = " ".join(word[:1].upper() + word[1:] for word in words[start : start + rng.randint(1, 4)]).strip(".,:;?! ")
     number = rng.choice(("12th", "3rd", "Second", "21st", "2009", "Tenth", "VII", "5th"))
-    known["M"] = rng.choice(KINDS_OF_MEETING).format(n=number, x=topic or "Methods")
+    known["M"] = rng.choice(templates.KINDS_OF_MEETING).format(n=number, x=topic or "Methods")
     if rng.random() < 0.2:
         known["M"] += rng.choice((" (ICDM '04)", " (SIGMOD)", " (AAAI-98)", ", ISMIR 2005"))
 
@@ -98,14 +85,14 @@ def _invent(known: dict[str, str], others: Sequence[Labelled], rng: random.Rando
 def _template(known: dict[str, str], rng: random.Random) -> str:
     draw = rng.random()
     if "P" in known and "V" in known:
-        return rng.choice(CHAPTER if "T" in known else BOOK)
+        return rng.choice(templates.CHAPTER if "T" in known else templates.BOOK)
     if "V" not in known or ("C" in known and draw < 0.5):
-        return rng.choice(OTHER)
+        return rng.choice(templates.OTHER)
     if "T" not in known or draw < 0.14:
-        return rng.choice(UNTITLED)
+        return rng.choice(templates.UNTITLED)
     if draw < 0.25:
-        return rng.choice(MEETING)
-    return rng.choice(CHAPTER) if draw < 0.3 else rng.choice(OTHER) if draw < 0.33 else rng.choice(JOURNAL)
+        return rng.choice(templates.MEETING)
+    return rng.choice(templates.CHAPTER if draw < 0.3 else templates.OTHER if draw < 0.33 else templates.JOURNAL)
 
 
 def _shortened(first: str, last: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from reflink.errors import ModelNotFound
 from reflink.recognition.features import BITS, Indices
-from reflink.recognition.labels import LABELS
+from reflink.recognition.labels import LABELS, label_runs
 from reflink.shipped import read
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
@@ -100,7 +100,7 @@ class Tagger:
             quantised, scale = found["weights"], float(found["scale"])
             others = [found[key].astype(np.float64) for key in ("steps", "first", "last")]
         except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise ModelNotFound(f"{name}: these are no weights of the recogniser ({error}): install reflink again") from None
+            raise ModelNotFound(f"{name}: not a file of the recogniser's weights ({error}): install reflink again") from None
         count = len(LABELS)
         shapes = [array.shape for array in (quantised, *others)]
         sound = quantised.dtype == np.int8 and np.isfinite(scale) and all(np.isfinite(array).all() for array in others)
@@ -129,18 +129,13 @@ def spans(tagging: Tagging) -> list[Span]:
     """Return the runs of equal labels, in order."""
     found: list[Span] = []
     labels, sure, stays = tagging
-    start, size = 0, len(labels)
-    while start < size:
-        label, stop = labels[start], start + 1
-        while stop < size and labels[stop] == label:
-            stop += 1
+    for label, start, stop in label_runs(labels):
         # Markov chain: P(the run starts here) * P(it continues at each token) * P(it ends at the last).
         own = np.maximum(sure[start:stop, label], 1e-12)
         begins = own[0] - (stays[start - 1, label] if start else 0.0)
         on = (stays[start : stop - 1, label] / own[:-1]).prod()
         ends = (own[-1] - stays[stop - 1, label]) / own[-1]
         found.append(Span(label, start, stop, float(min(max(begins * on * ends, 0.0), 1.0))))
-        start = stop
     return found
 
 

@@ -1,4 +1,4 @@
-"""Trains the recogniser: ``python -m reflink.recognition.training --jats FOLDER --manifest FILE --out FILE``.
+"""Train the recogniser: ``python -m reflink.recognition.training --jats FOLDER --manifest FILE --out FILE``.
 
 ``FOLDER`` holds JATS articles; the manifest is a tab-separated table of them with the columns ``file`` and ``publisher``. A
 hash of their name assigns publishers to five folds. Fold 0 is held out permanently (`fold_of`): measurements on it show the

@@ -11,20 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from reflink.jats.scanner import bytecodes, characters, content, vocabulary
-from reflink.jats.scanner.bytecodes import (
-    AMPERSAND,
-    APOSTROPHE,
-    BANG,
-    CLOSE_SQUARE,
-    COLON,
-    EQUALS,
-    GT,
-    LT,
-    QUESTION,
-    QUOTE,
-    SLASH,
-)
+from reflink.jats.scanner import bytecodes as b
+from reflink.jats.scanner import characters, content, vocabulary
 from reflink.jats.scanner.characters import Bytes
 from reflink.jats.scanner.compiling import kept, kernel
 from reflink.jats.scanner.content import BLANK, NAME, SPECIAL, comment_end, instruction_end, reference_end, text_end
@@ -38,7 +26,7 @@ _XMLNS: Final = np.uint64(name_hash(b"xmlns"))
 _DEPTH, _ATTRIBUTES = 200, 24
 
 
-@kept(bytecodes, characters, content, vocabulary)
+@kept(b, characters, content, vocabulary)
 def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
     """Return the end of the element whose tag begins at ``at``; -1 in case of doubt.
 
@@ -55,20 +43,20 @@ def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
         if at + 2 >= n:
             return -1
         c = data[at]
-        if c == BANG:
+        if c == b.BANG:
             at = comment_end(data, at)
             if at < 0:
                 return -1
-        elif c == QUESTION:
+        elif c == b.QUESTION:
             at = instruction_end(data, at)
             if at < 0:
                 return -1
-        elif c == SLASH:
+        elif c == b.SLASH:
             name, at = _name(data, at + 1, prefixes)
             while at < n and at >= 0 and BLANK[data[at]]:
                 at += 1
             depth -= 1
-            if at >= n or at < 0 or data[at] != GT or depth < 0 or stack[depth] != name:
+            if at >= n or at < 0 or data[at] != b.GT or depth < 0 or stack[depth] != name:
                 return -1
             at += 1
         else:
@@ -83,15 +71,15 @@ def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
                 if at + 1 >= n:
                     return -1
                 c = data[at]
-                if c == GT:
+                if c == b.GT:
                     if depth >= _DEPTH:
                         return -1
                     stack[depth] = name
                     depth += 1
                     at += 1
                     break
-                if c == SLASH:
-                    if data[at + 1] != GT:
+                if c == b.SLASH:
+                    if data[at + 1] != b.GT:
                         return -1
                     at += 2
                     break
@@ -113,7 +101,7 @@ def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
     return -1
 
 
-@kept(bytecodes, characters, content, vocabulary)
+@kept(b, characters, content, vocabulary)
 def next_start(data: Bytes, at: int, names: np.ndarray) -> int:
     """Return the start of the first element at or after ``at`` whose name is in ``names``; -1 if none, or in case of doubt.
 
@@ -122,14 +110,14 @@ def next_start(data: Bytes, at: int, names: np.ndarray) -> int:
     n = len(data)
     nothing = np.zeros(0, np.uint64)
     while at + 2 < n:
-        if data[at] != LT:
+        if data[at] != b.LT:
             at += 1
-        elif data[at + 1] == BANG:
+        elif data[at + 1] == b.BANG:
             at = comment_end(data, at + 1)
-        elif data[at + 1] == QUESTION:
+        elif data[at + 1] == b.QUESTION:
             at = instruction_end(data, at + 1)
         else:
-            if data[at + 1] != SLASH:
+            if data[at + 1] != b.SLASH:
                 if len(names) == 0:
                     return at
                 name, end = _name(data, at + 1, nothing)
@@ -148,13 +136,13 @@ def _passed(data: Bytes, at: int) -> int:
     n, quote = len(data), 0
     while at < n:
         c = data[at]
-        if c == LT:
+        if c == b.LT:
             return -1
         if quote:
             quote = 0 if c == quote else quote
-        elif c in (QUOTE, APOSTROPHE):
+        elif c in (b.QUOTE, b.APOSTROPHE):
             quote = c
-        elif c == GT:
+        elif c == b.GT:
             return at + 1
         at += 1
     return -1
@@ -162,7 +150,7 @@ def _passed(data: Bytes, at: int) -> int:
 
 @kernel
 def _name(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
-    """Return the hash and the end of the name that begins at ``at``; the end is -1 if it is no name or its prefix is unknown.
+    """Return the hash and the end of the name at ``at``; the end is -1 if there is no name or its prefix is unknown.
 
     The hash covers the prefix.
     """
@@ -172,7 +160,7 @@ def _name(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, int]:
         c = data[at]
         kind = NAME[c]
         if kind == 0:
-            if c != COLON or prefixed or at == begin:
+            if c != b.COLON or prefixed or at == begin:
                 break
             prefixed = True
             known = value == _XML
@@ -197,21 +185,21 @@ def _attribute(data: Bytes, at: int, prefixes: np.ndarray) -> tuple[np.uint64, i
         return name, -1
     while at < n and BLANK[data[at]]:
         at += 1
-    if at >= n or data[at] != EQUALS:
+    if at >= n or data[at] != b.EQUALS:
         return name, -1
     at += 1
     while at < n and BLANK[data[at]]:
         at += 1
-    if at >= n or (data[at] != QUOTE and data[at] != APOSTROPHE):
+    if at >= n or (data[at] != b.QUOTE and data[at] != b.APOSTROPHE):
         return name, -1
     quote = data[at]
     at += 1
     while at < n and data[at] != quote:
         c = data[at]
-        if c == LT:
+        if c == b.LT:
             return name, -1
-        if SPECIAL[c] and c != CLOSE_SQUARE:
-            if c != AMPERSAND:
+        if SPECIAL[c] and c != b.CLOSE_SQUARE:
+            if c != b.AMPERSAND:
                 return name, -1
             at = reference_end(data, at)
             if at < 0:

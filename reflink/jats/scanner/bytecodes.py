@@ -26,5 +26,5 @@ def lower(c: int) -> int:
 
 
 def word(text: bytes) -> int:
-    """Return at most four bytes as one number, the last byte lowest; kernels compare it with the bytes that they have read."""
+    """Return at most five bytes as one number, the last byte lowest; kernels compare it with the bytes that they have read."""
     return int.from_bytes(text, "big")

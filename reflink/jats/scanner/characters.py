@@ -16,10 +16,13 @@ Bytes = npt.NDArray[np.uint8]
 #: Tables and spans.
 Integers = npt.NDArray[np.int64]
 
-_REPLACEMENT: Final = 0xFFFD
+REPLACEMENT: Final = 0xFFFD
 _LEFT_QUOTE, _RIGHT_QUOTE, _EN_DASH, _EM_DASH = map(ord, "“”–—")
-_SMALL_A, _SMALL_G, _SMALL_L, _SMALL_Q, _SMALL_X = b"aglqx"
-_SMALL_C, _SMALL_D, _SMALL_M, _SMALL_P = b"cdmp"
+_SMALL_C, _SMALL_D, _SMALL_M, _SMALL_P, _SMALL_X = b"cdmpx"
+#: Predefined entities, and the character of each.
+_ENTITIES: Final = tuple(
+    (word(name), character) for name, character in zip((b"amp", b"lt", b"gt", b"quot", b"apos"), b"&<>\"'", strict=True)
+)
 # Words that announce an identifier or address, by length and last letter.
 _WWW, _NIH, _HTTP, _PMID, _PUBM, _ARXI = map(word, (b"www.", b"nih.", b"http", b"pmid", b"pubm", b"arxi"))
 _DOI, _FTP, _PMC, _PM = map(word, (b"10.", b"ftp", b"pmc", b"pm-"))
@@ -67,15 +70,15 @@ def _allowed(c: int) -> bool:
 
 @inlined
 def digit_value(c: int) -> int:
-    """Return the value of a hexadecimal digit; a negative number, or 16 or more, for most other bytes."""
-    return c - b.ZERO if c <= b.NINE else (c & ~b.LOWER) - b.UPPER_A + 10
+    """Return the value of a hexadecimal digit; a negative number, or 16 or more, for any other byte."""
+    return c - b.ZERO if c <= b.NINE else (c & ~b.LOWER) - b.UPPER_A + 10 if c & ~b.LOWER >= b.UPPER_A else -1
 
 
 @kernel
-def _reference(data: Bytes, at: int, stop: int) -> tuple[int, int]:
+def reference(data: Bytes, at: int, stop: int) -> tuple[int, int]:
     """Return the character of the reference at ``at`` and the end of the reference.
 
-    An ampersand that does not begin a known reference is the character itself.
+    An ampersand that does not begin a known reference is the character itself. A reference to a forbidden character is U+FFFD.
     """
     if at + 1 < stop and data[at + 1] == b.HASH:
         value, i, base = 0, at + 2, 10
@@ -89,23 +92,15 @@ def _reference(data: Bytes, at: int, stop: int) -> tuple[int, int]:
             i += 1
         if i >= stop:
             return b.AMPERSAND, at + 1
-        return (value if _allowed(value) else _REPLACEMENT), i + 1
-    end = at + 1
+        return (value if _allowed(value) else REPLACEMENT), i + 1
+    name, end = 0, at + 1
     while end < stop and end - at < 6 and data[end] != b.SEMICOLON:
+        name = (name << 8) | int(data[end])
         end += 1
-    if end >= stop or data[end] != b.SEMICOLON:
-        return b.AMPERSAND, at + 1
-    first, length = data[at + 1], end - at - 1
-    if length == 3 and first == _SMALL_A:  # amp
-        return b.AMPERSAND, end + 1
-    if length == 2 and first == _SMALL_L:  # lt
-        return b.LT, end + 1
-    if length == 2 and first == _SMALL_G:  # gt
-        return b.GT, end + 1
-    if length == 4 and first == _SMALL_Q:  # quot
-        return b.QUOTE, end + 1
-    if length == 4 and first == _SMALL_A:  # apos
-        return b.APOSTROPHE, end + 1
+    if end < stop and data[end] == b.SEMICOLON:
+        for known, character in _ENTITIES:
+            if name == known:
+                return character, end + 1
     return b.AMPERSAND, at + 1
 
 
@@ -138,7 +133,7 @@ def write(data: Bytes, at: int, stop: int, verbatim: bool, out: Bytes, text: Any
         if c < 0x80:
             begin, at = at, at + 1
             if c == b.AMPERSAND and not verbatim:
-                c, at = _reference(data, begin, stop)
+                c, at = reference(data, begin, stop)
         elif c < 0xE0:
             c = ((c & 31) << 6) | (data[at + 1] & 63)
             at += 2

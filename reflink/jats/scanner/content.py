@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from reflink.jats.scanner.bytecodes import AMPERSAND, GT, HYPHEN, LT, QUESTION
-from reflink.jats.scanner.characters import Bytes
+from reflink.jats.scanner.bytecodes import AMPERSAND, CLOSE_SQUARE, GT, HYPHEN, LT, QUESTION, SPACE
+from reflink.jats.scanner.characters import REPLACEMENT, Bytes, reference
 from reflink.jats.scanner.compiling import kernel
 
 # Whether a byte may occur in a name: 1 at any position, 2 at any position but the first, 0 not at all.
@@ -20,7 +20,7 @@ BLANK[np.frombuffer(b" \t\n\r", np.uint8)] = True
 SPECIAL: Final = np.zeros(256, np.bool_)
 SPECIAL[:32] = True
 SPECIAL[np.frombuffer(b"\t\n\r", np.uint8)] = False
-SPECIAL[[AMPERSAND, 93, 0xEF]] = True
+SPECIAL[[AMPERSAND, CLOSE_SQUARE, 0xEF]] = True
 
 
 @kernel
@@ -35,8 +35,8 @@ def text_end(data: Bytes, at: int) -> int:
                 if at < 0:
                     return -1
                 continue
-            if c == 93:
-                if at + 2 < n and data[at + 1] == 93 and data[at + 2] == GT:
+            if c == CLOSE_SQUARE:
+                if at + 2 < n and data[at + 1] == CLOSE_SQUARE and data[at + 2] == GT:
                     return -1
             elif c != 0xEF or (at + 2 < n and data[at + 1] == 0xBF and data[at + 2] >= 0xBE):
                 return -1
@@ -46,41 +46,14 @@ def text_end(data: Bytes, at: int) -> int:
 
 @kernel
 def reference_end(data: Bytes, at: int) -> int:
-    """Return the end of the predefined entity, or reference to a printable character, at ``at``; -1 if it is neither."""
-    end = at + 1
-    while end < len(data) and end - at < 10 and data[end] != 59:
-        end += 1
-    if end >= len(data) or data[end] != 59:
-        return -1
-    first, length = data[at + 1], end - at - 1
-    if first == 35 and length > 1:
-        value, i, base = 0, at + 2, 10
-        if data[i] == 120:
-            base, i = 16, i + 1
-        if i == end:
-            return -1
-        while i < end:
-            c = int(data[i])
-            digit = c - 48 if c <= 57 else (c & 0xDF) - 55
-            if digit < 0 or digit >= base or 57 < c < 65:
-                return -1
-            value = value * base + digit
-            i += 1
-        return end + 1 if 32 <= value < 0xD800 or 0xE000 <= value < 0xFFFE or 0x10000 <= value < 0x110000 else -1
-    second = data[at + 2] if length > 1 else 0
-    third = data[at + 3] if length > 2 else 0
-    known = (
-        (length == 2 and (first == 108 or first == 103) and second == 116)  # lt gt
-        or (length == 3 and first == 97 and second == 109 and third == 112)  # amp
-        or (length == 4 and first == 113 and second == 117 and third == 111 and data[at + 4] == 116)  # quot
-        or (length == 4 and first == 97 and second == 112 and third == 111 and data[at + 4] == 115)  # apos
-    )
-    return end + 1 if known else -1
+    """Return the end of the predefined entity, or reference to a character but controls and U+FFFD, at ``at``; else -1."""
+    character, end = reference(data, at, len(data))
+    return end if end > at + 1 and character >= SPACE and character != REPLACEMENT else -1
 
 
 @kernel
 def comment_end(data: Bytes, at: int) -> int:
-    """Return the end of the comment whose "!" is at ``at``; -1 if it is no well-formed comment."""
+    """Return the end of the comment whose "!" is at ``at``; -1 if it is not a well-formed comment."""
     n = len(data)
     if at + 2 >= n or data[at + 1] != HYPHEN or data[at + 2] != HYPHEN:
         return -1
@@ -89,7 +62,7 @@ def comment_end(data: Bytes, at: int) -> int:
         c = data[at]
         if c == HYPHEN and data[at + 1] == HYPHEN:
             return at + 3 if data[at + 2] == GT else -1
-        if SPECIAL[c] and c not in (AMPERSAND, 93):
+        if SPECIAL[c] and c not in (AMPERSAND, CLOSE_SQUARE):
             return -1
         at += 1
     return -1
@@ -111,7 +84,7 @@ def instruction_end(data: Bytes, at: int) -> int:
         c = data[at]
         if c == QUESTION and data[at + 1] == GT:
             return at + 2
-        if SPECIAL[c] and c not in (AMPERSAND, 93):
+        if SPECIAL[c] and c not in (AMPERSAND, CLOSE_SQUARE):
             return -1
         at += 1
     return -1

@@ -11,29 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from reflink.jats.scanner import bytecodes as b
 from reflink.jats.scanner import vocabulary as v
-from reflink.jats.scanner.bytecodes import (
-    AMPERSAND,
-    APOSTROPHE,
-    CLOSE_ROUND,
-    COLON,
-    EQUALS,
-    FULL_STOP,
-    GT,
-    LOWER,
-    LOWER_A,
-    LOWER_Z,
-    LT,
-    QUOTE,
-    SLASH,
-    SPACE,
-    UPPER_A,
-    UPPER_Z,
-    ZERO,
-    is_digit,
-    lower,
-    word,
-)
+from reflink.jats.scanner.bytecodes import is_digit, lower, word
 from reflink.jats.scanner.characters import Bytes
 from reflink.jats.scanner.compiling import kernel
 from reflink.jats.scanner.layout import Records
@@ -48,7 +28,7 @@ _ANNOUNCEMENTS: Final = (
 _WORDS: Final = np.frombuffer("".join(_ANNOUNCEMENTS).encode(), np.uint8)
 _AT: Final = np.cumsum([0, *map(len, _ANNOUNCEMENTS)])
 _MANY: Final = len(_ANNOUNCEMENTS)
-_SMALL_C, _SMALL_D, _SMALL_H, _SMALL_I, _SMALL_M, _SMALL_O, _SMALL_P, _SMALL_S, _SMALL_T = b"cdhimopst"
+_SMALL_H, _SMALL_P, _SMALL_S, _SMALL_T = b"hpst"
 _TILDE: Final = ord("~")
 _CAPITAL_C, _CAPITAL_M, _CAPITAL_P = b"CMP"
 #: Punctuation that stands at the end of a text or before a comma.
@@ -62,6 +42,7 @@ _ARXI, _NIH, _PUBM = map(word, (b"arxi", b"nih.", b"pubm"))
 _PMID, _EPUB, _HTTP, _AVAI, _ACCE = map(word, (b"pmid", b"epub", b"http", b"avai", b"acce"))
 _PMC, _WWW = word(b"pmc"), word(b"www")
 _ONE: Final = ord("1")
+_DOI_LABEL, _PMID_LABEL = word(b" doi"), word(b" pmid")
 
 
 @kernel
@@ -78,7 +59,7 @@ def plain_kind(out: Bytes, start: int, stop: int, declared: int, data: Bytes, hr
         for i in range(start, stop):
             if out[i] != data[i + shift]:
                 return 0
-        return v.DOI if data[start + shift - 1] == SLASH else 0
+        return v.DOI if data[start + shift - 1] == b.SLASH else 0
     return declared if _is_plain(out, start, stop, declared) else 0
 
 
@@ -90,17 +71,14 @@ def _is_address(out: Bytes, start: int, stop: int, data: Bytes, href: int, href_
     if data[href] != _SMALL_H or data[href + 1] != _SMALL_T or data[href + 2] != _SMALL_T or data[href + 3] != _SMALL_P:
         return False
     at = href + 4 + (data[href + 4] == _SMALL_S)  # https
-    if data[at] != COLON or data[at + 1] != SLASH or data[at + 2] != SLASH:
+    if data[at] != b.COLON or data[at + 1] != b.SLASH or data[at + 2] != b.SLASH:
         return False
     recent = 0
     for i in range(href, href_stop):
         c = int(data[i])
-        if (
-            c <= SPACE
-            or c > _TILDE
-            or c in (AMPERSAND, QUOTE, APOSTROPHE, LT, GT)
-            or (stop > start and out[start + i - href] != c)
-        ):
+        if c <= b.SPACE or c > _TILDE or c in (b.AMPERSAND, b.QUOTE, b.APOSTROPHE, b.LT, b.GT):
+            return False
+        if stop > start and out[start + i - href] != c:
             return False
         recent = ((recent << 8) | lower(c)) & 0xFFFFFFFF
         if recent & 0xFFFFFF == _DOI_START or recent & 0xFFFF == _PM or recent in (_ARXI, _NIH, _PUBM):
@@ -111,12 +89,12 @@ def _is_address(out: Bytes, start: int, stop: int, data: Bytes, href: int, href_
 @kernel
 def _is_plain(out: Bytes, start: int, stop: int, declared: int) -> bool:
     if declared == v.PMID:
-        return 1 <= stop - start <= 8 and out[start] != ZERO and _digits(out, start, stop) == stop
+        return 1 <= stop - start <= 8 and out[start] != b.ZERO and _digits(out, start, stop) == stop
     if declared == v.PMCID:
         prefixed = (
             stop - start > 3 and out[start] == _CAPITAL_P and out[start + 1] == _CAPITAL_M and out[start + 2] == _CAPITAL_C
         )
-        return prefixed and stop - start <= 12 and out[start + 3] != ZERO and _digits(out, start + 3, stop) == stop
+        return prefixed and stop - start <= 12 and out[start + 3] != b.ZERO and _digits(out, start + 3, stop) == stop
     return declared == v.DOI and _is_plain_doi(out, start, stop)
 
 
@@ -134,16 +112,16 @@ def _is_plain_doi(out: Bytes, start: int, stop: int) -> bool:
 
     `reflink.identifiers` leaves such a DOI as it is, but for case.
     """
-    if not (8 < stop - start <= _LONGEST and out[start] == _ONE and out[start + 1] == ZERO and out[start + 2] == FULL_STOP):
+    if not (8 < stop - start <= _LONGEST and out[start] == _ONE and out[start + 1] == b.ZERO and out[start + 2] == b.FULL_STOP):
         return False
     at = _digits(out, start + 3, stop)
-    if not 4 <= at - start - 3 <= 9 or at + 1 >= stop or out[at] != SLASH:
+    if not 4 <= at - start - 3 <= 9 or at + 1 >= stop or out[at] != b.SLASH:
         return False
     recent = 0
     marked = False
     for i in range(at + 1, stop):
         c = lower(int(out[i]))
-        if LOWER_A <= c <= LOWER_Z or is_digit(c):
+        if b.LOWER_A <= c <= b.LOWER_Z or is_digit(c):
             marked = False
         elif not marked and c in _DOI_MARKS:
             marked = True
@@ -170,13 +148,13 @@ def text_before(out: Bytes, start: int, stop: int, items: Records) -> int:
             head = begin
         else:
             for j in range(at, begin):
-                if out[j] != SPACE:
+                if out[j] != b.SPACE:
                     return -1
         at = max(at, end)
     for j in range(at, stop):
-        if out[j] != SPACE:
+        if out[j] != b.SPACE:
             return -1
-    while head > start and out[head - 1] == SPACE:
+    while head > start and out[head - 1] == b.SPACE:
         head -= 1
     head = _unannounced(out, start, head)
     return head if head > start and not _needs_care(out, start, head) else -1
@@ -185,43 +163,36 @@ def text_before(out: Bytes, start: int, stop: int, items: Records) -> int:
 @kernel
 def _unannounced(out: Bytes, start: int, stop: int) -> int:
     """Return the end of the text without a final " doi:" or " pmid:"; the colon is optional."""
-    at = stop - 1 if stop > start and out[stop - 1] == COLON else stop
-    doi = (
-        at - start > 4 and out[at - 4] == SPACE and out[at - 3] | LOWER == _SMALL_D and out[at - 2] | LOWER == _SMALL_O
-        and out[at - 1] | LOWER == _SMALL_I
-    )  # fmt: skip
-    if doi:
+    at = stop - 1 if stop > start and out[stop - 1] == b.COLON else stop
+    recent = 0
+    for i in range(max(start + 1, at - 5), at):
+        recent = (recent << 8) | lower(int(out[i]))
+    if recent & 0xFFFFFFFF == _DOI_LABEL:
         return at - 4
-    pmid = (
-        at - start > 5 and out[at - 5] == SPACE and out[at - 4] | LOWER == _SMALL_P and out[at - 3] | LOWER == _SMALL_M
-        and out[at - 2] | LOWER == _SMALL_I and out[at - 1] | LOWER == _SMALL_D
-    )  # fmt: skip
-    if pmid:
-        return at - 5
-    return stop
+    return at - 5 if recent == _PMID_LABEL else stop
 
 
 @kernel
 def _needs_care(out: Bytes, start: int, stop: int) -> bool:
     """Return whether the end of the text, once cut, needs more cleaning: a label, an open bracket or a lone full stop."""
     last = out[stop - 1]
-    if last in _PUNCTUATION and (stop - start < 2 or out[stop - 2] in _PUNCTUATION or out[stop - 2] == SPACE):
+    if last in _PUNCTUATION and (stop - start < 2 or out[stop - 2] in _PUNCTUATION or out[stop - 2] == b.SPACE):
         return True
-    if last < ZERO and last != FULL_STOP and last != CLOSE_ROUND:  # rare endings
+    if last < b.ZERO and last != b.FULL_STOP and last != b.CLOSE_ROUND:  # rare endings
         return True
-    while stop > start and out[stop - 1] in (SPACE, COLON, EQUALS, FULL_STOP):
+    while stop > start and out[stop - 1] in (b.SPACE, b.COLON, b.EQUALS, b.FULL_STOP):
         stop -= 1
     if stop == start:
         return True
     last = out[stop - 1]
-    if not (last >= LOWER_A or UPPER_A <= last <= UPPER_Z or is_digit(last) or last == CLOSE_ROUND):
+    if not (last >= b.LOWER_A or b.UPPER_A <= last <= b.UPPER_Z or is_digit(last) or last == b.CLOSE_ROUND):
         return True
     for which in range(_MANY):
         length = _AT[which + 1] - _AT[which]
         if stop - start >= length:
             same = True
             for i in range(length):
-                if out[stop - length + i] | LOWER != _WORDS[_AT[which] + i] | LOWER:
+                if out[stop - length + i] | b.LOWER != _WORDS[_AT[which] + i] | b.LOWER:
                     same = False
                     break
             if same:

@@ -75,17 +75,8 @@ def tight(js: Bytes, at: int, source: Bytes, start: int, stop: int) -> int:
     """Write text like ``copy``, without spaces before , . ; : ) and ]; it must hold no control characters."""
     for i in range(start, stop):
         c = source[i]
-        if c == b.SPACE and i + 1 < len(source):
-            d = source[i + 1]
-            if (
-                d == b.COMMA
-                or d == b.FULL_STOP
-                or d == b.SEMICOLON
-                or d == b.COLON
-                or d == b.CLOSE_ROUND
-                or d == b.CLOSE_SQUARE
-            ):
-                continue
+        if c == b.SPACE and i + 1 < len(source) and _TIGHT[source[i + 1]]:
+            continue
         if c == b.QUOTE or c == b.BACKSLASH:
             js[at] = b.BACKSLASH
             at += 1

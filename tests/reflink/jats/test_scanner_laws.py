@@ -118,14 +118,14 @@ def test_each_four_digits() -> None:
 def test_character_references(code: int, zeros: int, upper: bool) -> None:
     for text in (f"&#{'0' * zeros}{code};", f"&#x{'0' * zeros}{code:{'X' if upper else 'x'}};"):
         data = np.frombuffer(f"a{text}b".encode(), np.uint8)
-        assert characters._reference(data, 1, len(data)) == (code, len(data) - 1)
+        assert characters.reference(data, 1, len(data)) == (code, len(data) - 1)
         assert etree.fromstring(f"<a>{text}</a>").text == chr(code)
 
 
 @pytest.mark.parametrize(("name", "character"), [("amp", "&"), ("lt", "<"), ("gt", ">"), ("quot", '"'), ("apos", "'")])
 def test_predefined_entities(name: str, character: str) -> None:
     data = np.frombuffer(f"&{name};".encode(), np.uint8)
-    assert characters._reference(data, 0, len(data)) == (ord(character), len(data))
+    assert characters.reference(data, 0, len(data)) == (ord(character), len(data))
 
 
 def _names() -> dict[str, int]:
