@@ -9,7 +9,7 @@ The last two commands chose `reflink.recognition.SURE`: they print precision and
 
 Three sets: citations of publishers that were not trained on (their own tags are the truth), the strings of grobid's citation
 corpus (by language where its files name one), and references that their publisher did not tag and whose work is known.
-Values are compared after `reflink.text.normalise`. A value is right if it equals the truth, and wrong if there is no truth.
+Values are compared after `reflink.text.normalise`. A value is right if it equals the truth; without a truth it is wrong.
 """
 
 from __future__ import annotations
@@ -276,15 +276,15 @@ def choose(weights: Path) -> None:
     found = [read_fields(case.text, tagger) for case in cases]
     for name in FIELDS:
         present = sum(bool(case.truth[name]) for case in cases)
-        for least in THRESHOLDS:
+        for threshold in THRESHOLDS:
             given = [
                 right(name, reading.fields[name], case, beginning=False)
                 for case, reading in zip(cases, found, strict=True)
-                if not reading.several and name in reading.fields and reading.sure[name] >= least
+                if not reading.several and name in reading.fields and reading.sure[name] >= threshold
             ]
             if given:
                 precision, recall = sum(given) / len(given), sum(given) / present
-                print(f"{name:12} {least:6.3f}  precision {precision:.4f}  recall {recall:.3f}", flush=True)
+                print(f"{name:12} {threshold:6.3f}  precision {precision:.4f}  recall {recall:.3f}", flush=True)
 
 
 def speed(texts: list[str]) -> dict[str, float]:

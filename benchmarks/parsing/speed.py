@@ -23,7 +23,6 @@ import psutil
 from lxml import etree
 
 from benchmarks import harness
-from benchmarks.machine import describe
 from reflink import jats
 from tests.data import jats_folder
 
@@ -94,11 +93,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
     arguments = parser.parse_args()
     articles = [(path, path.read_bytes()) for path in sorted(jats_folder().glob("*.xml"))[:: arguments.every]]
-    runs: dict[str, Callable[[list[tuple[Path, bytes]]], int]] = {
-        "lxml": bare,
-        "reflink": ours,
-        "reflink, inferring": inferring,
-    }
+    runs: dict[str, Callable[[list[tuple[Path, bytes]]], int]]
+    runs = {"lxml": bare, "reflink": ours, "reflink, inferring": inferring}
     if importlib.util.find_spec("pubmed_parser") is None:
         print("pubmed_parser is not installed: pip install 'reflink-stream[bench]'", file=sys.stderr)
     else:
@@ -111,7 +107,7 @@ def main() -> None:
         for name, run in runs.items():
             took, failures[name] = timed(run, articles)
             seconds[name].append(took)
-    report: dict[str, Any] = {"machine": describe(), "articles": len(articles), "rounds": arguments.rounds}
+    report: dict[str, Any] = {"articles": len(articles), "rounds": arguments.rounds}
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     print(
         f"{len(articles)} articles, {sum(len(data) for _, data in articles) / 1e6:.1f} MB, {arguments.rounds} rounds, one core"

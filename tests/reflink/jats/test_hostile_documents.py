@@ -10,7 +10,7 @@ import pytest
 from reflink.entities import Paper
 from reflink.errors import TooLarge
 from reflink.jats import parse
-from tests.reflink.jats.articles import article, cited, outcome, references
+from tests.reflink.jats.articles import article, cited, outcome, paper, references
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -51,9 +51,9 @@ def test_unclosed_markup_is_not_a_paper(data: bytes) -> None:
 
 def test_doctypes() -> None:
     assert isinstance(outcome(DOCTYPE + b"[" + b"<?a?>" * 160 + TAIL), str)
-    paper = outcome(DOCTYPE + b"[" + b"<!-- -->" * 1600 + b"]>" + TAIL)
-    assert isinstance(paper, Paper)
-    assert paper.warnings == ()
+    found = outcome(DOCTYPE + b"[" + b"<!-- -->" * 1600 + b"]>" + TAIL)
+    assert isinstance(found, Paper)
+    assert found.warnings == ()
 
 
 def test_thousands_of_pairs_in_one_ref() -> None:
@@ -142,3 +142,15 @@ def test_a_text_beyond_the_limit_keeps_no_identifier() -> None:
 def test_thousands_of_citations_without_tags() -> None:
     found = references("<ref><mixed-citation>Wang X. Title. J Soil. 2001;7:1-9.</mixed-citation></ref>" * 3000)
     assert sum(reference.inferred is not None for reference in found) in (0, 1000)
+
+
+@pytest.mark.parametrize("part", ["†, ", "abc* *", "1-", "10.", "Jr. ", "van ", "A.", "0028-083", "pmc", "&#160;"])
+def test_repetitive_text_in_the_front_matter(part: str) -> None:
+    text = part * 20_000
+    name = f"<contrib><string-name>x {text}</string-name></contrib>"
+    found = paper(
+        meta=f"<title-group><article-title>{text}.</article-title></title-group><contrib-group>{name}</contrib-group>"
+        f"<page-range>{text}</page-range><elocation-id>{text}</elocation-id><pub-date><year>{text}</year></pub-date>"
+        f"<article-id pub-id-type='pmc'>{text}</article-id><related-article>{text}</related-article>"
+    )
+    assert len(found.given_names) == len(found.authors)
