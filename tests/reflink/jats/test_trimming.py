@@ -62,7 +62,7 @@ def test_the_trimmed_article_is_well_formed_if_and_only_if_the_whole_is(edits):
         b"<article><front/><body>]]></body></article>",
         b"<article><front/><body>&#x1;</body></article>",
         b"<article><front/><body>&#6`;</body></article>",
-        b"<article><front/><body>&#x6`;&anp;</body></article>",
+        b"<article><front/><body>&#x6`;</body></article>",
     ],
 )
 def test_a_broken_article_is_recovered_with_a_warning(data):
