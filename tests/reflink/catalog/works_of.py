@@ -1,18 +1,20 @@
-"""Small works, a stand-in for the encoder, and a plain reference implementation of what works are one."""
+"""Small works and catalogs, an encoder without a model, and a plain reference implementation of canonical ids."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reflink.catalog import manifest
+from reflink.catalog import Catalog, manifest
 from reflink.entities import Ids, Work
+from reflink.errors import SnapshotError
 from reflink.storage import flatfiles
 from reflink.text import SEP
 
@@ -20,7 +22,7 @@ DIM = 8
 
 
 class FakeEncoder:
-    """A vector that depends on the text alone; counts the texts it was given."""
+    """Give a vector that depends on the text alone; record the texts."""
 
     name = "fake@1"
     precision = "fp32"
@@ -42,13 +44,29 @@ def work(work_id: str, title: str = "A title", **ids: str) -> Work:
     return Work(id=work_id, ids=Ids(**ids), title=title, authors=("Meyer",), venue="Cell", year=2001)
 
 
-def keys(one: Work) -> set[str]:
-    return {one.id, *one.ids.keys()}
+def saved_catalog(folder: Path) -> Path:
+    """Save a catalog of 20 works with all its indexes."""
+    catalog = Catalog.empty(dim=DIM, model="fake@1", precision="fp32")
+    catalog.add_encoded([work(f"w{n}", f"Title number {n}", pmid=str(n + 1)) for n in range(20)], FakeEncoder())
+    catalog.save(folder, cluster="c", topic="t", offset=4711)
+    return folder
+
+
+def refusal(folder: Path, read: Callable[[Path], object]) -> str:
+    """Return the message, of one line, with which ``read`` refuses the folder."""
+    with pytest.raises(SnapshotError) as caught:
+        read(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def keys(of: Work) -> set[str]:
+    return {of.id, *of.ids.keys()}
 
 
 def brute_force(works: Iterable[Work]) -> dict[str, str]:
     """Canonical id by id: merges overlapping sets until nothing changes."""
-    groups = [({one.id}, keys(one)) for one in works]
+    groups = [({each.id}, keys(each)) for each in works]
     merged = True
     while merged:
         merged = False
@@ -72,17 +90,17 @@ work_ids = st.sampled_from(["doi:10.1/a", "doi:10.1/b", "pmid:1", "pmid:2", "pmc
 some_works = st.builds(Work, id=work_ids, ids=some_ids, title=st.sampled_from(["", "One", "Two"]) | st.none())
 
 
-def without_places(folder: Path) -> None:
-    """Makes of a snapshot one from before there was a table of places."""
-    works, meta = folder / "works", folder / "meta.json"
+def without_locators(folder: Path) -> None:
+    """Rewrite a snapshot in the form of versions that had no table of locators."""
+    works, path = folder / "works", folder / "meta.json"
     kinds = {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), "hashes": (np.uint64, 1), "rows": (np.uint32, 1)}
     flatfiles.save(works, "works", {}, flatfiles.load(works, "works", kinds)[1])
-    for path in works.glob("place_*"):
-        path.unlink()
-    said = json.loads(meta.read_bytes())
-    meta.unlink()
-    del said["places"], said["seal"]
-    said["files"] = {name: file.model_dump() for name, file in manifest.of_files(folder).items()}
-    text = json.dumps(said, indent=1)
+    for file in works.glob("place_*"):
+        file.unlink()
+    meta = json.loads(path.read_bytes())
+    path.unlink()
+    del meta["places"], meta["seal"]
+    meta["files"] = {name: entry.model_dump() for name, entry in manifest.of_files(folder).items()}
+    text = json.dumps(meta, indent=1)
     seal = hashlib.sha256(text.encode()).hexdigest()
-    meta.write_text(text.removesuffix("\n}") + f',\n "seal": "{seal}"\n}}')
+    path.write_text(text.removesuffix("\n}") + f',\n "seal": "{seal}"\n}}')

@@ -8,7 +8,7 @@ import pytest
 
 from reflink.catalog import Catalog
 from reflink.entities import Link, Paper, Work
-from tests.reflink.catalog.works_of import FakeEncoder, without_places
+from tests.reflink.catalog.works_of import FakeEncoder, without_locators
 from tests.reflink.cli.conftest import WORKS, Reflink
 
 LIVAK = "doi:10.1000/livak"
@@ -129,7 +129,7 @@ def test_build_info_find(reflink: Reflink, works: Path, tmp_path: Path) -> None:
 
 def test_info_says_that_an_older_catalog_finds_nothing_by_place(reflink: Reflink, tmp_path: Path) -> None:
     Catalog.empty(lexical_mode=None).save(tmp_path / "old")
-    without_places(tmp_path / "old")
+    without_locators(tmp_path / "old")
     told = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
     assert "places no: it was built without a table of locators; build it again" in told
     (info,) = reflink("catalog", "info", tmp_path / "old", "--json", "--check").json
