@@ -23,8 +23,8 @@ def empty() -> Catalog:
 
 
 def state(catalog: Catalog) -> dict[str, object]:
-    """What a reader can see."""
-    works = {one.id: one for one in catalog}
+    """Return everything a reader can see."""
+    works = {each.id: each for each in catalog}
     return {
         "works": works,
         "canonical": {work_id: catalog.canonical(work_id) for work_id in works},
@@ -33,7 +33,7 @@ def state(catalog: Catalog) -> dict[str, object]:
     }
 
 
-def test_lookup_gives_canonical_ids_of_whatever_bears_any_identifier() -> None:
+def test_lookup_returns_canonical_ids_of_works_with_any_identifier() -> None:
     catalog = empty()
     catalog.add_encoded([work("b", doi="10.1/x", pmid="1"), work("a", pmid="1"), work("c", pmid="3")], FakeEncoder())
     assert catalog.lookup(Ids(doi="10.1/x")) == ("a",)
@@ -58,7 +58,7 @@ def test_only_new_texts_are_encoded() -> None:
     assert encoder.encoded[2:] == [work_text(work("a", "Three"), "TVL", lexical=False)]
 
 
-def test_the_last_of_one_id_wins() -> None:
+def test_the_last_work_of_an_id_counts() -> None:
     catalog, encoder = empty(), FakeEncoder()
     texts = [work("a", "One"), work("a", "Two")]
     vectors = encoder.encode([work_text(one, "TVL", lexical=False) for one in texts])
@@ -76,7 +76,7 @@ def test_missing_or_misshapen_vectors_change_nothing() -> None:
     assert len(catalog) == len(catalog.vectors) == len(catalog.trigrams) == 0
 
 
-def test_removal_reaches_the_indexes() -> None:
+def test_a_removed_work_leaves_the_indexes() -> None:
     catalog, encoder = empty(), FakeEncoder()
     catalog.add_encoded([work("a", "One thing"), work("b", "Another thing")], encoder)
     assert catalog.remove(["a", "a", "unknown"]) == 1
@@ -96,7 +96,7 @@ changes = st.lists(
 
 @settings(max_examples=examples(15))
 @given(before=changes, after=changes)
-def test_a_snapshot_is_the_catalog(tmp_path_factory: pytest.TempPathFactory, before: Changes, after: Changes) -> None:
+def test_a_snapshot_equals_the_catalog(tmp_path_factory: pytest.TempPathFactory, before: Changes, after: Changes) -> None:
     folder, encoder = tmp_path_factory.mktemp("catalog") / "snapshot", FakeEncoder()
     alive = empty()
 
@@ -111,12 +111,12 @@ def test_a_snapshot_is_the_catalog(tmp_path_factory: pytest.TempPathFactory, bef
     assert state(opened) == state(alive)
     apply(after, alive, opened)
     assert state(opened) == state(alive)
-    opened.save(folder)  # over the very files that it has mapped
+    opened.save(folder)  # over the files that it has mapped
     assert state(opened) == state(alive)
     assert state(Catalog.open(folder)) == state(alive)
 
 
-def test_a_snapshot_says_where_it_stands(tmp_path: Path) -> None:
+def test_a_snapshot_has_its_cluster_topic_and_offset(tmp_path: Path) -> None:
     catalog = empty()
     catalog.add_encoded([work("a")], FakeEncoder())
     catalog.offset = 41
@@ -146,7 +146,7 @@ def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
         Catalog.open(tmp_path / "s", vectors=False).check_model("fake@1", "TVL", "fp32", SEP)
 
 
-def test_texts_are_joined_as_the_model_wants_it_and_a_snapshot_keeps_that(tmp_path: Path) -> None:
+def test_a_catalog_joins_texts_by_the_models_separator_and_a_snapshot_keeps_it(tmp_path: Path) -> None:
     encoder = FakeEncoder(" ~ ")
     catalog = Catalog.empty(dim=DIM, model=FakeEncoder.name, precision="fp32", separator=encoder.separator)
     catalog.add_encoded([work("a")], encoder)

@@ -1,4 +1,4 @@
-"""Whoever writes a snapshot is killed at every change it makes; what is there afterwards is one whole snapshot or another."""
+"""A writer of a snapshot is killed at each of its changes; afterwards there is one complete snapshot or another."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """In memory where the machine has that: hundreds of writers flush their files to it."""
+    """A folder in memory if the machine has one, because hundreds of writers flush their files."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as place:
         yield Path(place)
 
@@ -34,16 +34,16 @@ def catalog_of(title: str) -> Catalog:
 
 
 def title_of(folder: Path) -> str:
-    """Of a catalog that is whole, byte by byte."""
+    """Return the title of the works of a catalog, after a check of every byte."""
     snapshot.verify(folder)
     catalog = Catalog.open(folder, verify=True)
-    titles = {one.title or "" for one in catalog}
+    titles = {each.title or "" for each in catalog}
     assert (len(catalog), len(titles)) == (3, 1)
     return titles.pop()
 
 
 def publish(folder: Path, content: str, *, keep_previous: bool = True) -> None:
-    """The least snapshot there can be."""
+    """Publish a minimal snapshot."""
     with snapshot.publish(folder, Manifest(), keep_previous=keep_previous) as new:
         (new / "works").write_text(content)
 
@@ -54,7 +54,7 @@ def content_of(folder: Path) -> str:
 
 
 def restored(folder: Path, template: Path) -> Callable[[], None]:
-    """A function that puts what is in ``template``, and nothing else, beside it."""
+    """Return a function that restores the content of ``template``, and nothing else, beside it."""
 
     def restore() -> None:
         for left in folder.parent.iterdir():
@@ -66,7 +66,7 @@ def restored(folder: Path, template: Path) -> Callable[[], None]:
     return restore
 
 
-def test_a_catalog_that_is_saved(folder: Path) -> None:
+def test_a_killed_save_leaves_a_complete_catalog(folder: Path) -> None:
     place, template, new = folder / "catalog", folder / "template", catalog_of("new")
     template.mkdir()
     catalog_of("old").save(template / "catalog")
@@ -84,7 +84,7 @@ def test_a_catalog_that_is_saved(folder: Path) -> None:
 @pytest.mark.parametrize("keep_previous", [True, False])
 @pytest.mark.parametrize("in_one_step", [True, False])
 @pytest.mark.parametrize("there", [(), ("old",), ("older", "old")])
-def test_a_snapshot_that_is_published(
+def test_a_killed_publication_leaves_a_complete_snapshot(
     folder: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...], in_one_step: bool, keep_previous: bool
 ) -> None:
     if not in_one_step:
@@ -101,7 +101,7 @@ def test_a_snapshot_that_is_published(
         except SnapshotError:
             found = "none"
         if there and found == "none":
-            # Where folders cannot be swapped there is a moment without, and then the previous one is there.
+            # Without an atomic exchange of folders there is a moment without a snapshot; the previous one then exists.
             assert (in_one_step, content_of(before)) == (False, "old"), kill
         if before.exists():
             assert content_of(before) in ("old", "older"), kill
@@ -118,7 +118,7 @@ def test_a_snapshot_that_is_published(
         assert content_of(before) == "old"
 
 
-def test_a_catalog_that_is_bound(folder: Path) -> None:
+def test_a_killed_binding_leaves_a_complete_snapshot(folder: Path) -> None:
     place, template = folder / "catalog", folder / "template"
     template.mkdir()
     publish(template / "catalog", "old")
@@ -136,7 +136,7 @@ def test_a_catalog_that_is_bound(folder: Path) -> None:
     assert seen[7] >= 1
 
 
-def test_a_folder_of_arrays(folder: Path) -> None:
+def test_a_killed_save_of_arrays_is_refused_or_complete(folder: Path) -> None:
     place, wanted = folder / "arrays", {"a": (np.int64, 1), "b": (np.float16, 2)}
 
     def save(number: int) -> None:

@@ -17,20 +17,20 @@ from tests.data import shared_data
 GOOD = Work(id="doi:10.1000/a", ids=Ids(doi="10.1000/a", pmid="1"), title="T", authors=("A", "B"), year=2001, volume="7")
 
 
-def test_both_forms_are_the_same_work() -> None:
+def test_a_flat_and_a_nested_record_give_the_same_work() -> None:
     ids = {"id": "doi:10.1000/a", "doi": "10.1000/a", "pmid": 1}
     flat = {**ids, "title": "T", "authors": ["A", "B"], "year": 2001, "volume": 7}
     assert work_from(flat) == work_from(GOOD.to_dict()) == GOOD
 
 
-def test_identifiers_are_normalised_and_give_the_id_where_there_is_none() -> None:
+def test_identifiers_are_normalised_and_supply_a_missing_id() -> None:
     made = work_from({"doi": "https://doi.org/10.1234/ABC", "pmid": "none", "pmcid": None})
     assert made == Work(id="doi:10.1234/abc", ids=Ids(doi="10.1234/abc"))
     assert work_from({"id": " W1 "}).id == "W1"
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "message"),
     [
         ([], "not a JSON object"),
         ({}, "id: missing"),
@@ -42,8 +42,8 @@ def test_identifiers_are_normalised_and_give_the_id_where_there_is_none() -> Non
         ({"id": "a", "title": 5}, "title"),
     ],
 )
-def test_what_is_no_work_is_refused_by_name(record: Any, said: str) -> None:
-    with pytest.raises(BadRecord, match=said):
+def test_a_record_that_is_not_a_work_is_refused_with_the_field(record: Any, message: str) -> None:
+    with pytest.raises(BadRecord, match=message):
         work_from(record)
 
 
@@ -76,8 +76,8 @@ identifiers = (
 )
 @example({"doi": "10.1/a%2525b"})
 @example({"doi": "https://doi.org/doi:10.1/a&amp;amp;lt;b"})
-def test_what_was_read_is_read_back_as_it_is(record: Any) -> None:
-    """Events, stores and snapshots hold works as JSON; a work that were read back otherwise would differ from itself."""
+def test_a_work_survives_reading_as_json(record: Any) -> None:
+    """Events, stores and snapshots contain works as JSON."""
     try:
         work = work_from(record)
     except BadRecord:
@@ -86,7 +86,7 @@ def test_what_was_read_is_read_back_as_it_is(record: Any) -> None:
     assert work_from(json.loads(work.to_json())) == work
 
 
-def test_bad_lines_are_named_and_left_out(tmp_path: Path) -> None:
+def test_invalid_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "works.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.to_json() + b"\r\n\n{broken\n" + b'{"id":"\xff"}\n[]\n{"id":"b"}')
     read = list(read_works(path))
@@ -95,14 +95,14 @@ def test_bad_lines_are_named_and_left_out(tmp_path: Path) -> None:
     assert read[4:] == [Work(id="b")]
 
 
-def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
-    path, told = tmp_path / "works", []
+def test_gzip_is_recognised_by_its_content(tmp_path: Path) -> None:
+    path, read = tmp_path / "works", []
     path.write_bytes(gzip.compress(GOOD.to_json() + b"\n"))
-    assert list(read_works(path, progress=told.append)) == [GOOD]
-    assert told == [path.stat().st_size]
+    assert list(read_works(path, progress=read.append)) == [GOOD]
+    assert read == [path.stat().st_size]
 
 
-def test_a_cut_archive_is_an_error_not_a_short_catalog(tmp_path: Path) -> None:
+def test_a_cut_archive_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "works.jsonl.gz"
     lines = b"".join(json.dumps({"id": str(n), "title": str(n * 7919)}).encode() + b"\n" for n in range(2000))
     path.write_bytes(gzip.compress(lines)[:-100])

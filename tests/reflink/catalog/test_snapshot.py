@@ -52,9 +52,13 @@ def test_a_foreign_folder_is_not_replaced_as_the_previous_snapshot(saved: Path) 
 
 
 def test_a_failure_while_writing_keeps_the_old_snapshot_and_leaves_no_files(saved: Path) -> None:
-    with pytest.raises(OSError, match="disk full"), snapshot.publish(saved, Manifest()) as new:
-        (new / "works").mkdir()
-        raise OSError("disk full")
+    def fill() -> None:
+        with snapshot.publish(saved, Manifest()) as new:
+            (new / "works").mkdir()
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        fill()
     assert os.listdir(saved.parent) == ["catalog"]
     assert len(Catalog.open(saved)) == 20
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from reflink.catalog import Catalog, manifest
 from reflink.entities import Ids, Work
 from reflink.errors import SnapshotError
-from reflink.storage import flatfiles
+from reflink.storage import flatfiles, hashtable
 from reflink.text import SEP
 
 DIM = 8
@@ -88,6 +89,15 @@ some_ids = st.builds(
 )
 work_ids = st.sampled_from(["doi:10.1/a", "doi:10.1/b", "pmid:1", "pmid:2", "pmcid:PMC1", "x", "y", "z", "é"])
 some_works = st.builds(Work, id=work_ids, ids=some_ids, title=st.sampled_from(["", "One", "Two"]) | st.none())
+
+
+@contextmanager
+def colliding() -> Iterator[None]:
+    """Give keys one of two hashes."""
+    with pytest.MonkeyPatch.context() as patch:
+        real = hashtable.key_hash
+        patch.setattr(hashtable, "key_hash", lambda key: real(key) % 2)
+        yield
 
 
 def without_locators(folder: Path) -> None:
