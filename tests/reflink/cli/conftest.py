@@ -1,4 +1,4 @@
-"""A paper, a catalog, and what a command answered."""
+"""A paper, a catalog, and the result of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tar archives made to exhaust memory, to lead elsewhere, or to break the reader: each is an error, in little memory."""
+"""Tar archives that would exhaust memory, that contain links, or that are damaged, are errors in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.data import ROOT
 from tests.reflink.cli.conftest import PAPER
 
 DATA = PAPER.encode()
-#: Of headers and members that are too large: what they would take, were they kept.
+#: Size of too large headers and members in bytes.
 LARGE = 200 * 2**20
-#: What reading them may add to the process: buffers, and at most one paper.
+#: Bytes that reading may add to the process: buffers, and at most one paper.
 ALLOWED = 64 * 2**20
 
 READ = """
@@ -40,7 +40,7 @@ print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 
 
 def member(name: str, data: bytes = DATA, kind: bytes = tarfile.REGTYPE, *, size: int | None = None, **more: object) -> bytes:
-    """One member as it stands in an archive; ``size``: what its header says, if not that of the data."""
+    """Return the bytes of one member; ``size``: the size in its header, if not that of the data."""
     info = tarfile.TarInfo(name)
     info.type, info.size = kind, len(data) if size is None else size
     for key, value in more.items():
@@ -58,14 +58,14 @@ def plain(path: Path, parts: Iterable[bytes], end: bytes = b"\0" * 1024) -> Path
 
 
 def packed(path: Path, parts: Iterable[bytes]) -> Path:
-    """By gzip, as one stream."""
+    """Write the parts as one gzip stream."""
     with gzip.open(path, "wb", 1) as file:
         file.writelines(parts)
     return path
 
 
 def packed_each(path: Path, parts: Iterable[bytes]) -> Path:
-    """As the suffix says, each part as a stream of its own, so that equal parts are compressed once."""
+    """Write each part as a stream of its own, compressed by the suffix, so that equal parts are compressed once."""
     compress = cache(COMPRESS[path.suffix])
     with path.open("wb") as file:
         file.writelines(map(compress, parts))
@@ -80,7 +80,7 @@ def large(header: bytes, unit: bytes = b"a" * 2**20, size: int = LARGE) -> Itera
 
 
 def sparse() -> Iterator[bytes]:
-    """A sparse file in GNU's old format with a map that goes on and on."""
+    """Yield a sparse file in GNU's old format with an endless map."""
     header = bytearray(member("s.xml", b"", tarfile.GNUTYPE_SPARSE))
     header[386:410] = b"%011o\0%011o\0" % (0, 0)
     header[482] = 1
@@ -100,21 +100,19 @@ HEADERS: dict[str, Callable[[], Iterator[bytes]]] = {
     "a global pax header": lambda: large(pax(tarfile.XGLTYPE)),
     "a Solaris pax header": lambda: large(pax(tarfile.SOLARIS_XHDTYPE)),
     "a sparse map": sparse,
-    "names that are followed by names": lambda: large(
-        b"", member("././@LongLink", b"x" * 100, tarfile.GNUTYPE_LONGNAME) * 1024
-    ),
+    "repeated names": lambda: large(b"", member("././@LongLink", b"x" * 100, tarfile.GNUTYPE_LONGNAME) * 1024),
 }
 
 
 def read(*paths: Path) -> tuple[list[str], int]:
-    """What came of them in a process of its own, and by how much its memory grew."""
+    """Read archives in a process; return its output and the growth of its memory in bytes."""
     done = subprocess.run([sys.executable, "-c", READ, *map(str, paths)], cwd=ROOT, capture_output=True, text=True, check=True)
     *lines, grown = done.stdout.splitlines()
     return lines, int(grown)
 
 
 @pytest.mark.parametrize("what", HEADERS)
-def test_headers_are_bounded_before_they_are_read(tmp_path: Path, what: str) -> None:
+def test_large_headers_are_refused_before_they_are_read(tmp_path: Path, what: str) -> None:
     good = plain(tmp_path / "good.tar", [member("c.xml")])
     lines, grown = read(packed(tmp_path / "papers.tar.gz", HEADERS[what]()), good)
     first, error, last = lines
@@ -124,7 +122,7 @@ def test_headers_are_bounded_before_they_are_read(tmp_path: Path, what: str) -> 
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path, suffix: str) -> None:
+def test_an_archive_that_unpacks_to_200_times_its_size_is_refused(tmp_path: Path, suffix: str) -> None:
     size = 2**30
     path = packed_each(tmp_path / f"papers.tar{suffix}", large(member("padding", b"", size=size), size=size))
     lines, grown = read(path, plain(tmp_path / "good.tar", [member("c.xml")]))
@@ -134,7 +132,7 @@ def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: 
     assert grown < ALLOWED
 
 
-def test_papers_that_unpack_within_an_archive_count_too(tmp_path: Path) -> None:
+def test_compressed_papers_in_an_archive_count_with_their_unpacked_size(tmp_path: Path) -> None:
     bomb = gzip.compress(b" " * (2**20 + 1))
     path = packed(tmp_path / "papers.tar.gz", (member(f"{number}.xml.gz", bomb) for number in range(400)))
     found = list(read_contents([str(path)], 2**20))
@@ -143,7 +141,7 @@ def test_papers_that_unpack_within_an_archive_count_too(tmp_path: Path) -> None:
     assert 200 < len(found) < 400
 
 
-def test_members_and_global_headers_are_not_kept(tmp_path: Path) -> None:
+def test_members_and_global_headers_are_not_kept_in_memory(tmp_path: Path) -> None:
     rest = b"x" * (60000 - 21) + b"\n" + b"\0" * 416
     many = (pax(tarfile.XGLTYPE, 60000) + b"60000 comment%06d=" % number + rest + member("x", b"") for number in range(2000))
     lines, grown = read(plain(tmp_path / "papers.tar", chain(many, [member("a.xml")])))
@@ -151,7 +149,7 @@ def test_members_and_global_headers_are_not_kept(tmp_path: Path) -> None:
     assert grown < ALLOWED
 
 
-def test_an_xz_header_cannot_demand_memory(tmp_path: Path) -> None:
+def test_an_xz_header_that_demands_4_gib_is_refused(tmp_path: Path) -> None:
     data = bytearray(lzma.compress(member("a.xml") + b"\0" * 1024))
     size = (data[12] + 1) * 4
     assert data[14:16] == b"\x21\x01"  # LZMA2, and one byte of properties: the dictionary's size
@@ -165,7 +163,7 @@ def test_an_xz_header_cannot_demand_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.GNUTYPE_SPARSE])
 @pytest.mark.parametrize("target", ["../../secret", "a.xml", "/etc/hostname", "l.xml"])
-def test_a_member_that_is_no_file_is_refused_by_name_and_the_rest_goes_on(tmp_path: Path, kind: bytes, target: str) -> None:
+def test_a_member_that_is_not_a_file_is_refused_and_the_others_are_read(tmp_path: Path, kind: bytes, target: str) -> None:
     odd = member("l.xml", b"", kind, linkname=target)
     path = plain(tmp_path / "papers.tar", [member("a.xml"), odd, member("link", b"", kind, linkname=target), member("b.xml")])
     found = dict(read_contents([str(path)]))
@@ -176,20 +174,20 @@ def test_a_member_that_is_no_file_is_refused_by_name_and_the_rest_goes_on(tmp_pa
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_several_streams_one_after_another_are_one_archive(tmp_path: Path, suffix: str) -> None:
+def test_concatenated_streams_are_one_archive(tmp_path: Path, suffix: str) -> None:
     whole = member("a.xml") + member("b.xml") + b"\0" * 1024
     path = packed_each(tmp_path / f"papers.tar{suffix}", [whole[:700], whole[700:]])
     assert [data for _, data in read_contents([str(path)])] == [DATA, DATA]
 
 
 @pytest.mark.parametrize("end", [b"", b"\0" * 512, b"\0" * 10240])
-def test_an_archive_may_end_with_or_without_zeros(tmp_path: Path, end: bytes) -> None:
+def test_an_archive_ends_with_or_without_zeros(tmp_path: Path, end: bytes) -> None:
     path = plain(tmp_path / "papers.tar", [member("a.xml")], end=end)
     assert [data for _, data in read_contents([str(path)])] == [DATA]
 
 
 @pytest.mark.parametrize("end", [b"\0" * 100 + b"x", b"no header" * 100, member("b.xml")[:300], member("b.xml")[:700]])
-def test_an_archive_that_breaks_off_or_is_damaged_says_so(tmp_path: Path, end: bytes) -> None:
+def test_a_cut_or_damaged_archive_is_reported(tmp_path: Path, end: bytes) -> None:
     path = plain(tmp_path / "papers.tar", [member("a.xml")], end=end)
     (_, first), (name, error) = read_contents([str(path)])
     assert first == DATA
@@ -199,7 +197,7 @@ def test_an_archive_that_breaks_off_or_is_damaged_says_so(tmp_path: Path, end: b
 
 
 def records(*lines: bytes) -> bytes:
-    """A pax header of these, then a paper."""
+    """Return a pax header of these lines, then a paper."""
     data = b"".join(lines)
     return member("PaxHeader", data, tarfile.XHDTYPE) + member("p.xml")
 
@@ -216,15 +214,15 @@ def records(*lines: bytes) -> bytes:
         member("n.xml", b"", size=-1),
     ],
 )  # fmt: skip
-def test_what_tarfile_trips_over_is_an_error_of_ours(tmp_path: Path, odd: bytes) -> None:
+def test_an_exception_of_tarfile_becomes_an_error_of_reflink(tmp_path: Path, odd: bytes) -> None:
     path = plain(tmp_path / "papers.tar", [member("a.xml"), odd])
     found = list(read_contents([str(path)]))
     assert found[0] == (f"{path}:a.xml", DATA)
     assert all(isinstance(data, bytes | ReflinkError) for _, data in found)
 
 
-def test_any_damage_gives_papers_and_errors_only(tmp_path: Path) -> None:
-    """Bytes that are changed, in plain archives and in packed ones."""
+def test_damaged_archives_give_papers_and_errors_only(tmp_path: Path) -> None:
+    """Change bytes of plain and of compressed archives."""
     draw = random.Random(17)
     good = b"".join([
         member("a.xml"), member("././@LongLink", b"d/" * 100 + b"l.xml\0", tarfile.GNUTYPE_LONGNAME), member("short.xml"),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def works(tmp_path: Path) -> Path:
     return path
 
 
-def test_parse_gives_a_paper_a_line(reflink: Reflink, paper: Path) -> None:
+def test_parse_prints_a_line_of_json_for_each_paper(reflink: Reflink, paper: Path) -> None:
     answer = reflink("parse", paper, "--json")
     assert answer.code == 0
     (line,) = answer.json
@@ -36,13 +35,15 @@ def test_parse_gives_a_paper_a_line(reflink: Reflink, paper: Path) -> None:
     }  # fmt: skip
 
 
-def test_parse_shows_a_table(reflink: Reflink, paper: Path) -> None:
+def test_parse_prints_a_table(reflink: Reflink, paper: Path) -> None:
     answer = reflink("parse", paper)
     assert "The citing paper" in answer.out
     assert "Livak & Schmittgen (2001) Analysis of relative gene expression data — Methods" in answer.out
 
 
-def test_one_bad_paper_is_1_and_does_not_stop_the_others(reflink: Reflink, paper: Path, catalog: Path, tmp_path: Path) -> None:
+def test_an_unreadable_paper_exits_with_1_after_the_others(
+    reflink: Reflink, paper: Path, catalog: Path, tmp_path: Path
+) -> None:
     for command in (("parse",), ("link", "--catalog", catalog)):
         answer = reflink(*command, tmp_path / "absent.xml", paper, "--json")
         assert answer.code == 1
@@ -50,7 +51,7 @@ def test_one_bad_paper_is_1_and_does_not_stop_the_others(reflink: Reflink, paper
         assert answer.json
 
 
-def test_link_gives_a_link_a_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:
+def test_link_prints_a_link_for_each_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:
     answer = reflink("link", paper, "--catalog", catalog, "--json")
     assert answer.code == 0
     first, second = map(Link.from_dict, answer.json)
@@ -62,35 +63,32 @@ def test_link_gives_a_link_a_reference(reflink: Reflink, paper: Path, catalog: P
     assert "reasons" in answer.json[0]
 
 
-def test_profile_paper_links_by_trigrams_alone(reflink: Reflink, paper: Path, catalog: Path) -> None:
+def test_profile_paper_links_by_trigrams_without_a_probability(reflink: Reflink, paper: Path, catalog: Path) -> None:
     answer = reflink("link", paper, "--catalog", catalog, "--profile", "paper", "--json")
     assert answer.json[0]["cited"] == LIVAK
     assert "probability" not in answer.json[0]
 
 
-def test_link_shows_a_table_and_a_count(reflink: Reflink, paper: Path, catalog: Path) -> None:
+def test_link_prints_a_table_and_a_count(reflink: Reflink, paper: Path, catalog: Path) -> None:
     answer = reflink("link", paper, "--catalog", catalog)
     assert LIVAK in answer.out
     assert answer.err.startswith("reflink: 2 references: ")
 
 
 @pytest.mark.parametrize("named", ["1", "R1", "R1.1", f"{CITING}#R1.1"])
-def test_explain_finds_the_reference_and_lays_open_the_candidates(
-    reflink: Reflink, paper: Path, catalog: Path, named: str
-) -> None:
+def test_explain_prints_the_candidates_of_the_reference(reflink: Reflink, paper: Path, catalog: Path, named: str) -> None:
     (answer,) = reflink("explain", paper, "--reference", named, "--catalog", catalog, "--json").json
     assert answer["reference"]["position"] == 1
     best = answer["candidates"][0]
     assert best["work"]["id"] == best["cited"] == LIVAK == answer["link"]["cited"]
     assert best["place"] is True
-    assert best["probability"] == pytest.approx(answer["link"]["probability"], abs=1e-6)
     assert 0.9 < best["lexical"] < 1.0
     assert best["probability"] == pytest.approx(answer["link"]["probability"], abs=1e-6)
     assert best["evidence"]["title"] == 1.0
     assert best["reasons"]
 
 
-def test_explain_shows_what_was_found_by_what(reflink: Reflink, paper: Path, catalog: Path) -> None:
+def test_explain_prints_the_searches_that_found_a_candidate(reflink: Reflink, paper: Path, catalog: Path) -> None:
     answer = reflink("explain", paper, "--reference", 1, "--catalog", catalog)
     assert answer.code == 0
     assert f"1. {LIVAK}" in answer.out
@@ -98,22 +96,20 @@ def test_explain_shows_what_was_found_by_what(reflink: Reflink, paper: Path, cat
     assert f"cites {LIVAK} (place)" in answer.out
 
 
-def test_explain_says_that_there_is_no_such_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:
+def test_explain_reports_an_unknown_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:
     answer = reflink("explain", paper, "--reference", 3, "--catalog", catalog)
     assert (answer.code, answer.out) == (1, "")
     assert "no reference 3 among 2" in answer.err
 
 
-def test_build_info_find(reflink: Reflink, works: Path, tmp_path: Path) -> None:
+def test_a_catalog_is_built_described_and_searched(reflink: Reflink, works: Path, tmp_path: Path) -> None:
     out = tmp_path / "built"
     answer = reflink("catalog", "build", works, "--out", out, "--no-vectors")
     assert answer.code == 0
     assert f"reflink: {out}: 3 works" in answer.err
     (info,) = reflink("catalog", "info", out, "--json", "--check").json
     assert (info["works"], info["trigrams"], info["vectors"], info["lexical_mode"]) == (3, 3, None, "Raw")
-    told = reflink("catalog", "info", out).out
-    assert "265158" not in told
-    assert re.search(r"places +yes", told)
+    assert re.search(r"places +yes", reflink("catalog", "info", out).out)
     for spelling in ("doi:10.1000/LIVAK", "https://doi.org/10.1000/livak", "PMID: 11846609"):
         found = reflink("catalog", "find", out, "--id", spelling, "--json")
         assert LIVAK in [line["id"] for line in found.json], spelling
@@ -127,16 +123,16 @@ def test_build_info_find(reflink: Reflink, works: Path, tmp_path: Path) -> None:
     assert reflink("catalog", "find", out, "--title", "?!").code == 2
 
 
-def test_info_says_that_an_older_catalog_finds_nothing_by_place(reflink: Reflink, tmp_path: Path) -> None:
+def test_info_reports_a_missing_table_of_locators(reflink: Reflink, tmp_path: Path) -> None:
     Catalog.empty(lexical_mode=None).save(tmp_path / "old")
     without_locators(tmp_path / "old")
-    told = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
-    assert "places no: it was built without a table of locators; build it again" in told
+    shown = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
+    assert "places no: it was built without a table of locators; build it again" in shown
     (info,) = reflink("catalog", "info", tmp_path / "old", "--json", "--check").json
     assert info["places"] is False
 
 
-def test_bad_lines_are_counted_and_fatal_only_when_strict(reflink: Reflink, works: Path, tmp_path: Path) -> None:
+def test_invalid_lines_are_counted_and_fatal_only_with_strict(reflink: Reflink, works: Path, tmp_path: Path) -> None:
     with works.open("ab") as file:
         file.write(b"broken\n" * 30)
     command = ("catalog", "build", works, "--out", tmp_path / "built", "--no-vectors")
@@ -149,7 +145,7 @@ def test_bad_lines_are_counted_and_fatal_only_when_strict(reflink: Reflink, work
     assert len(Catalog.open(tmp_path / "built")) == 3
 
 
-def test_a_catalog_that_is_replaced_is_kept_unless_told_otherwise(reflink: Reflink, works: Path, tmp_path: Path) -> None:
+def test_a_replaced_catalog_is_kept_unless_an_option_removes_it(reflink: Reflink, works: Path, tmp_path: Path) -> None:
     command = ("catalog", "build", works, "--out", tmp_path / "built", "--no-vectors")
     kept = tmp_path / "built.previous"
     assert "previous" not in reflink(*command).err
@@ -159,7 +155,7 @@ def test_a_catalog_that_is_replaced_is_kept_unless_told_otherwise(reflink: Refli
     assert not kept.exists()
 
 
-def test_vectors_are_built_cached_and_checked(
+def test_vectors_are_built_reused_and_checked(
     reflink: Reflink, works: Path, paper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoders: list[FakeEncoder] = []
@@ -180,12 +176,3 @@ def test_vectors_are_built_cached_and_checked(
     answer = reflink("link", paper, "--catalog", second)
     assert answer.code == 2
     assert "model fake@1, not fake@2" in answer.err
-
-
-@pytest.mark.parametrize("name", ["parse", "link", "export", "catalog", "explain"])
-def test_every_command_keeps_the_contract(name: str) -> None:
-    module = importlib.import_module(f"reflink.cli.{name}")
-    assert name == module.NAME
-    assert module.HELP.count("reflink " + name)
-    assert callable(module.add_arguments)
-    assert callable(module.run)

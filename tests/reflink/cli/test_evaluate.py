@@ -1,4 +1,4 @@
-"""The command ``evaluate``: its options, its files and what it prints."""
+"""The command ``evaluate``: its options, files and output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from reflink.evaluation import run
 from reflink.evaluation.vectors import CachedEncoder
 from tests.reflink.cli.conftest import Reflink
-from tests.reflink.evaluation.worldfiles import Hashed, small_world
+from tests.reflink.evaluation.worldfiles import Hashed, small_world, titles
 
 SHARES = {"open_80", "open_20"}
 
@@ -26,7 +26,7 @@ def inputs(tmp_path: Path) -> tuple[object, ...]:
     return "evaluate", "--catalog", works, "--references", references, "--cache", tmp_path / "cache"
 
 
-def test_by_default_it_is_quick(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+def test_the_default_measures_two_worlds_without_tables(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
     answer = reflink(*inputs, "--json", tmp_path / "deep" / "figures.json")
     assert answer.code == 0
     measured = orjson.loads((tmp_path / "deep" / "figures.json").read_bytes())
@@ -37,8 +37,8 @@ def test_by_default_it_is_quick(reflink: Reflink, inputs: tuple[object, ...], tm
     assert {"causes", "kinds", "calibration", "thresholds"} <= measured["open"].keys()
     assert {"ece", "bins"} <= measured["open"]["calibration"].keys()
     assert "rule" not in measured["open"]
-    for said in ("closed", "cocite", "expected calibration error", "0.00% ["):
-        assert said in answer.out
+    for text in ("closed", "cocite", "expected calibration error", "0.00% ["):
+        assert text in answer.out
 
 
 def test_full_measures_everything_and_writes_a_report(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
@@ -54,22 +54,22 @@ def test_full_measures_everything_and_writes_a_report(reflink: Reflink, inputs: 
     lines = [orjson.loads(line) for line in outcomes.read_bytes().splitlines()]
     assert {line["world"] for line in lines} == {"closed", "open", *SHARES, "raw_only.closed", "raw_only.open"}
     page = (report / "index.html").read_text()
-    for said in ("Said and come true", "Error by approach and mode", "By share of the targets", "Every mistake"):
-        assert said in page
+    for text in ("Said and come true", "Error by approach and mode", "By share of the targets", "Every mistake"):
+        assert text in page
     assert "TitleMatch" in answer.out
 
 
-def test_one_world_and_a_few_modes(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+def test_modes_add_the_closed_world_and_the_tables(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
     figures, outcomes = tmp_path / "figures.json", tmp_path / "outcomes.jsonl"
-    asked = ("--world", "open", "--present", 3, "--modes", "T, Raw", "--json", figures, "--outcomes", outcomes)
-    assert reflink(*inputs, *asked).code == 0
+    options = ("--world", "open", "--present", 3, "--modes", "T, Raw", "--json", figures, "--outcomes", outcomes)
+    assert reflink(*inputs, *options).code == 0
     measured = orjson.loads(figures.read_bytes())
     assert measured.keys() == {"closed", "open", "tables", "about"}
     assert {row["mode"] for row in measured["tables"]["approaches"]} == {"T", "Raw"}
     assert measured["about"]["present"] == 3
 
 
-def test_shares_alone(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+def test_shares_and_hidden_fields_add_worlds(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     assert reflink(*inputs, "--world", "closed", "--shares", "--fields-hidden", "--json", figures).code == 0
     measured = orjson.loads(figures.read_bytes())
@@ -78,15 +78,31 @@ def test_shares_alone(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Pa
     assert measured["open_80"]["present"] >= measured["open_20"]["present"]
 
 
-def test_an_unknown_mode_is_named_before_anything_is_read(reflink: Reflink) -> None:
+@pytest.mark.parametrize(("profile", "world"), [("paper", "closed"), ("production", "open")])
+def test_a_single_world_is_measured_with_a_line_for_each_query(
+    reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path, profile: str, world: str
+) -> None:
+    figures, outcomes = tmp_path / "figures.json", tmp_path / "outcomes.jsonl"
+    options = ("--profile", profile, "--world", world, "--json", figures, "--outcomes", outcomes)
+    assert reflink(*inputs, *options).code == 0
+    measured = orjson.loads(figures.read_bytes())
+    assert measured.keys() == {world, "about"}
+    assert ("error" in measured[world]) == (world == "closed")
+    lines = [orjson.loads(line) for line in outcomes.read_bytes().splitlines()]
+    assert len(lines) == len(titles())
+    assert all({"rid", "cited", "probability", "present"} <= line.keys() for line in lines)
+    assert not any("world" in line for line in lines)
+
+
+def test_an_unknown_mode_is_refused_before_any_input_is_read(reflink: Reflink) -> None:
     answer = reflink("evaluate", "--catalog", "none", "--references", "none", "--modes", "TVL,XY")
     assert answer.code == 2
     assert "unknown mode XY: expected all, or some of" in answer.err
 
 
-def test_help_teaches(reflink: Reflink) -> None:
-    said = " ".join(reflink("evaluate", "--help").out.split())
+def test_help_explains_the_options(reflink: Reflink) -> None:
+    shown = " ".join(reflink("evaluate", "--help").out.split())
     for option in ("--modes", "--report", "--fields-hidden", "--shares", "--full", "--present", "--outcomes", "--accept"):
-        assert option in said
-    assert "20% and 80% of the targets" in said
-    assert "reflink evaluate --catalog" in said
+        assert option in shown
+    assert "20% and 80% of the targets" in shown
+    assert "reflink evaluate --catalog" in shown

@@ -16,26 +16,26 @@ from tests.reflink.cli.conftest import Reflink
 
 @pytest.fixture
 def links(reflink: Reflink, paper: Path, catalog: Path, tmp_path: Path) -> Path:
-    """What link says of the paper's two references."""
+    """The output of ``reflink link`` for the paper's two references."""
     path = tmp_path / "links.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in reflink("link", paper, "--catalog", catalog, "--json").json) + "\n")
     return path
 
 
-def test_links_of_a_file_become_all_formats(reflink: Reflink, links: Path, tmp_path: Path) -> None:
+def test_links_of_a_file_are_written_in_all_formats(reflink: Reflink, links: Path, tmp_path: Path) -> None:
     out = tmp_path / "graph"
     (manifest,) = reflink("export", links, "--out", out, "--json").json
     assert (manifest["references"], manifest["linked"], manifest["source"]) == (2, 1, {"file": str(links), "lines": 2})
-    said = [json.loads(line) for line in links.read_text().splitlines()]
-    assert [json.loads(line) for line in (out / "links.jsonl").read_text().splitlines()] == said
+    written = [json.loads(line) for line in links.read_text().splitlines()]
+    assert [json.loads(line) for line in (out / "links.jsonl").read_text().splitlines()] == written
     rows = pyarrow.parquet.read_table(out / "links.parquet").to_pylist()
     assert [(row["reference"], row["cited"], row["paper_version"], row["live"]) for row in rows] == [
-        (link["reference"], link["cited"], None, None) for link in said
+        (link["reference"], link["cited"], None, None) for link in written
     ]
     assert (out / "citations.csv").read_text().splitlines()[1:] == [",doi:10.1000/citing,doi:10.1000/livak,,,,"]
 
 
-def test_lines_may_be_packed_or_come_from_standard_input(
+def test_links_are_read_from_gzip_and_standard_input_and_a_cut_file_is_refused(
     reflink: Reflink, links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed = tmp_path / "links.jsonl.gz"
@@ -51,7 +51,9 @@ def test_lines_may_be_packed_or_come_from_standard_input(
     assert not (tmp_path / "c").exists()
 
 
-def test_the_last_line_of_a_reference_counts_and_what_is_no_link_is_told(reflink: Reflink, links: Path, tmp_path: Path) -> None:
+def test_the_last_line_of_a_reference_counts_and_invalid_ones_are_reported(
+    reflink: Reflink, links: Path, tmp_path: Path
+) -> None:
     first = json.loads(links.read_text().splitlines()[0])
     with links.open("a") as file:
         file.write(json.dumps({**first, "cited": "pmid:1"}) + "\n\n" + '{"reference": "torn\n')
@@ -59,11 +61,11 @@ def test_the_last_line_of_a_reference_counts_and_what_is_no_link_is_told(reflink
     assert answer.code == 1
     assert "1 lines cannot be read" in answer.err
     assert (tmp_path / "graph" / "citations.csv").read_text().splitlines()[1:] == [",doi:10.1000/citing,pmid:1,,,,"]
-    (told,) = (tmp_path / "graph" / "unreadable.jsonl").read_text().splitlines()
-    assert json.loads(told)["line"] == 5
+    (refused,) = (tmp_path / "graph" / "unreadable.jsonl").read_text().splitlines()
+    assert json.loads(refused)["line"] == 5
 
 
-def test_a_folder_that_is_taken_is_refused(reflink: Reflink, links: Path, tmp_path: Path) -> None:
+def test_an_existing_folder_is_refused(reflink: Reflink, links: Path, tmp_path: Path) -> None:
     answer = reflink("export", links, "--out", tmp_path)
     assert answer.code == 2
     assert "name a folder that is not there" in answer.err

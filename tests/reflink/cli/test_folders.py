@@ -1,4 +1,4 @@
-"""Folders of papers: no link leads out of them, however it is placed and whenever."""
+"""A walk through a folder of papers follows no link out of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET = b"<article>secret</article>"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a paper, beside secrets that are none of its own."""
+    """A folder with two papers, beside files that do not belong to it."""
     made = tmp_path / "folder"
     (made / "deep").mkdir(parents=True)
     (made / "b.xml").write_text(PAPER)
@@ -44,7 +44,7 @@ LINKS: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_a_link_is_refused_by_name_and_the_rest_goes_on(folder: Path, name: str) -> None:
+def test_a_link_is_refused_and_the_other_papers_are_read(folder: Path, name: str) -> None:
     LINKS[name](folder / name)
     found = dict(read_contents([str(folder)]))
     assert found.keys() == {str(folder / each) for each in (name, "b.xml", "deep/c.xml")}
@@ -55,7 +55,7 @@ def test_a_link_is_refused_by_name_and_the_rest_goes_on(folder: Path, name: str)
     assert set(found.values()) == {PAPER.encode()}
 
 
-def test_links_are_followed_when_asked_and_each_folder_is_read_once(folder: Path) -> None:
+def test_links_are_followed_on_request_and_each_folder_is_read_once(folder: Path) -> None:
     for name, link in LINKS.items():
         link(folder / name)
     (folder / "notes.txt").symlink_to("b.xml")
@@ -70,7 +70,7 @@ def test_links_are_followed_when_asked_and_each_folder_is_read_once(folder: Path
     assert {Path(name).name for name, data in found.items() if not isinstance(data, bytes)} == {"dangling.xml", "self.xml"}
 
 
-def test_links_that_double_with_each_level_are_read_once(tmp_path: Path) -> None:
+def test_folders_reached_by_many_links_are_read_once(tmp_path: Path) -> None:
     for level in range(60):
         (tmp_path / f"{level}").mkdir()
         for name in ("x", "y"):
@@ -80,7 +80,7 @@ def test_links_that_double_with_each_level_are_read_once(tmp_path: Path) -> None
     assert len(list(read_contents([str(tmp_path / "0")], follow_links=True))) == 1
 
 
-def test_a_file_or_folder_that_becomes_a_link_while_others_are_read_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_file_or_folder_replaced_by_a_link_during_the_walk_is_refused(folder: Path, tmp_path: Path) -> None:
     (folder / "a.xml").write_text(PAPER)
     papers = read_contents([str(folder)])
     assert next(papers) == (str(folder / "a.xml"), PAPER.encode())
@@ -93,7 +93,7 @@ def test_a_file_or_folder_that_becomes_a_link_while_others_are_read_is_refused(f
     assert all(isinstance(error, NotAPaper) for error in rest.values())
 
 
-def test_a_folder_above_that_becomes_a_link_leads_nowhere_else(folder: Path, tmp_path: Path) -> None:
+def test_a_parent_folder_replaced_by_a_link_does_not_redirect_the_walk(folder: Path, tmp_path: Path) -> None:
     (folder / "deep" / "a.xml").write_text(PAPER)
     (tmp_path / "secrets" / "c.xml").write_bytes(SECRET)
     papers = read_contents([str(folder)])
@@ -103,7 +103,7 @@ def test_a_folder_above_that_becomes_a_link_leads_nowhere_else(folder: Path, tmp
     assert dict(papers) == {str(folder / "deep" / "c.xml"): PAPER.encode()}
 
 
-def test_what_is_named_may_be_a_link(folder: Path, tmp_path: Path) -> None:
+def test_a_named_file_or_folder_may_be_a_link(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "to-folder").symlink_to(folder)
     (tmp_path / "to-file").symlink_to(folder / "b.xml")
     found = dict(read_contents([str(tmp_path / "to-folder"), str(tmp_path / "to-file")]))
@@ -111,14 +111,14 @@ def test_what_is_named_may_be_a_link(folder: Path, tmp_path: Path) -> None:
     assert set(found.values()) == {PAPER.encode()}
 
 
-def test_what_is_not_a_file_is_named_and_not_waited_for(folder: Path) -> None:
+def test_a_named_pipe_is_refused_without_waiting(folder: Path) -> None:
     os.mkfifo(folder / "a.xml")
     found = dict(read_contents([str(folder)]))
     assert "not a regular file" in str(found[str(folder / "a.xml")])
     assert len(found) == 3
 
 
-def test_a_folder_without_end_is_refused(tmp_path: Path) -> None:
+def test_a_folder_nested_too_deeply_is_refused(tmp_path: Path) -> None:
     deep = tmp_path
     for _ in range(101):
         deep /= "d"
@@ -130,7 +130,7 @@ def test_a_folder_without_end_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["parse", "link"])
-def test_the_commands_refuse_and_follow(reflink: Reflink, folder: Path, catalog: Path, command: str) -> None:
+def test_the_commands_refuse_or_follow_links(reflink: Reflink, folder: Path, catalog: Path, command: str) -> None:
     (folder / "a.xml").symlink_to("deep/c.xml")
     more = ("--catalog", catalog) if command == "link" else ()
     refused = reflink(command, folder, "--json", *more)

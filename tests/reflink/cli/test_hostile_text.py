@@ -1,4 +1,4 @@
-"""Commands at a terminal, with input that holds control characters, markup and line feeds wherever it can."""
+"""Commands at a terminal escape control characters, markup and line feeds of their input."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from reflink.entities import Ids, Work
 from tests.data import ROOT
 from tests.reflink.cli.conftest import PAPER
 
-#: Clears the screen, sets the title, overwrites the line, begins a sequence in one character, turns the direction.
+#: Clears the screen, sets the title, overwrites the line, begins a sequence by one character, reverses the direction.
 HOSTILE = "a\x1b[2J\x1b]0;title\x07\r\x9b31m\u202e[red]b"
 SHOWN = r"a\u001b[2J\u001b]0;title\u0007\u000d\u009b31m\u202e[red]b"
 
 
 def at_a_terminal(*argv: object) -> str:
-    """What a terminal gets of a command."""
+    """Return the output of a command to a terminal."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "400", "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
@@ -51,7 +51,7 @@ def is_tame(shown: str) -> bool:
 
 
 @pytest.mark.parametrize("json_", [(), ("--json",)])
-def test_names_of_files_and_members(tmp_path: Path, json_: tuple[str, ...]) -> None:
+def test_names_of_files_and_members_are_escaped(tmp_path: Path, json_: tuple[str, ...]) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / f"{HOSTILE}.xml").write_text("no paper")
@@ -67,7 +67,7 @@ def test_names_of_files_and_members(tmp_path: Path, json_: tuple[str, ...]) -> N
     assert f"papers.tar:{SHOWN}\\u000areflink: b.xml" in shown
 
 
-def test_records_of_a_catalog(tmp_path: Path) -> None:
+def test_records_of_a_catalog_are_escaped(tmp_path: Path) -> None:
     works = [
         Work(id=f"x:{HOSTILE}", ids=Ids(doi="10.1000/livak"), title=f"{HOSTILE}\nAnalysis of relative gene expression data")
     ]
@@ -89,7 +89,7 @@ def test_records_of_a_catalog(tmp_path: Path) -> None:
         assert "Traceback" not in shown
 
 
-def test_a_bad_line_of_works_under_a_progress_bar(tmp_path: Path) -> None:
+def test_an_invalid_line_under_a_progress_bar_is_escaped(tmp_path: Path) -> None:
     works = tmp_path / f"{HOSTILE}.jsonl"
     works.write_text(json.dumps({"id": "x:1", "title": "A"}) + "\nno json\n")
     shown = at_a_terminal("reflink.cli", "catalog", "build", works, "--out", tmp_path / "out", "--no-vectors")
@@ -97,7 +97,7 @@ def test_a_bad_line_of_works_under_a_progress_bar(tmp_path: Path) -> None:
     assert f"{SHOWN}.jsonl" in shown
 
 
-def test_a_worker_tool(tmp_path: Path) -> None:
+def test_an_argument_of_a_worker_tool_is_escaped(tmp_path: Path) -> None:
     shown = at_a_terminal("workers.cli", "schemas", tmp_path / f"{HOSTILE}\nreflink-worker: all is well")
     assert is_tame(shown)
     assert f"{SHOWN}\\u000areflink-worker: all is well" in shown

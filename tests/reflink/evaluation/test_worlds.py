@@ -1,19 +1,17 @@
-"""Worlds: their names and order, what each lacks, the catalogs derived one from another, and hidden fields."""
+"""Worlds: their names, order and catalogs, and references with hidden fields."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reflink.entities import Ids, Inferred, Reference
 from reflink.evaluation import run
 from reflink.evaluation.judges import HeldOut
 from reflink.evaluation.records import read_queries, read_works
 from reflink.evaluation.vectors import CachedEncoder
-from reflink.evaluation.worlds import Groups, Setting, World, hidden, is_removed, settings_of
+from reflink.evaluation.worlds import Groups, World, hidden, settings_of
 from reflink.linking.policy import Policy
 from tests.reflink.evaluation.worldfiles import Hashed, small_world
 
@@ -32,12 +30,7 @@ def test_worlds_have_names_and_an_order(worlds: list[World], shares: bool, names
     assert all(setting.present == 3 for setting in settings_of(worlds, 3) if setting.name == "open")
 
 
-@given(st.text())
-def test_what_80_percent_lack_20_percent_lack_too(group: str) -> None:
-    assert not is_removed(group, 8) or is_removed(group, 2)
-
-
-def test_each_world_has_the_works_that_it_should(tmp_path: Path) -> None:
+def test_the_catalog_of_a_world_lacks_the_removed_works(tmp_path: Path) -> None:
     works, references = small_world(tmp_path)
     listings, queries = list(read_works(works)), list(read_queries(references))
     groups, encoder = Groups.read(listings), CachedEncoder(Hashed(), tmp_path / "cache")
@@ -53,12 +46,7 @@ def test_each_world_has_the_works_that_it_should(tmp_path: Path) -> None:
     assert seen[0] == len(listings) > seen[2] > seen[3]
 
 
-def test_the_closed_world_lacks_nothing() -> None:
-    groups = Groups.read([])
-    assert groups.lacking(Setting("closed", "closed", 0)) == frozenset()
-
-
-def test_hidden_fields_leave_the_text_without_identifiers() -> None:
+def test_a_reference_with_hidden_fields_keeps_its_text_without_identifiers() -> None:
     reference = Reference(
         id="r", citing="c", position=3, raw_text="Li. Rice. 10.1/x", raw_noid="Li. Rice.", title="Rice", last_names=("Li",),
         venue="Cell", year=2001, volume="1", first_page="2", ids=Ids(doi="10.1/x"), kind="journal", collab="WHO",
