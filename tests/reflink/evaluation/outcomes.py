@@ -1,4 +1,4 @@
-"""Outcomes made by hand or drawn."""
+"""Outcomes for tests, built by hand or drawn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def outcome(
     cited: str | None = "w", *, present: bool = True, right: bool = False, p: float | None = 0.9, citing: str = "c",
     kind: str = "front", best: bool | None = None, refused: str | None = "v",
 ) -> Outcome:  # fmt: skip
-    """An outcome; ``refused``: the best candidate when nothing was linked."""
+    """Return an outcome; ``refused``: the best candidate if nothing was linked."""
     runner_up = Candidate(cited=refused, score=0.5) if cited is None and refused else None
     link = Link(
         reference="r", citing=citing, cited=cited, method="semantic" if cited else None, probability=p, runner_up=runner_up,
@@ -22,7 +22,8 @@ def outcome(
 
 
 @st.composite
-def _drawn(draw: st.DrawFn) -> Outcome:
+def drawn(draw: st.DrawFn) -> Outcome:
+    """Draw an outcome of a policy with ``accept`` 0.5: linked from there on, without a probability if nothing was proposed."""
     p = draw(st.none() | st.integers(0, 1_000_000).map(lambda n: n / 1_000_000))
     linked = p is not None and p >= 0.5
     present = draw(st.booleans())
@@ -31,7 +32,3 @@ def _drawn(draw: st.DrawFn) -> Outcome:
         "w" if linked else None, present=present, right=linked and best, p=p, best=best, citing=draw(st.sampled_from("abcd")),
         kind=draw(st.sampled_from(["front", "cocite"])), refused=None if p is None else "v",
     )  # fmt: skip
-
-
-#: What a policy with ``accept`` 0.5 may give: linked from there on, no probability where nothing was proposed.
-drawn = _drawn

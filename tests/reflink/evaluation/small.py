@@ -1,4 +1,4 @@
-"""A small catalog, references to it and an encoder of words, for tests of the paper's approaches."""
+"""A small catalog, references to it and an encoder of words, for tests of the published approaches."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 
 class Words:
-    """An encoder of words."""
+    """Count words in a few dimensions; record the texts."""
 
     name, precision, dim, separator = "words", "fp32", 48, SEP
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.encoded: list[str] = []
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked += texts
+        self.encoded += texts
         vectors = np.full((len(texts), self.dim), 1e-3, np.float32)
         for row, text in enumerate(texts):
             for word in text.split():
@@ -35,7 +35,7 @@ class Words:
 
 
 def silent(items: Sequence[T], what: str) -> Iterable[T]:
-    """No progress is shown."""
+    """Show no progress."""
     return items
 
 
@@ -43,8 +43,8 @@ def work(id_: str, title: str | None, *authors: str, venue: str | None = None, y
     return Work.from_dict({"id": id_, "title": title, "authors": list(authors), "venue": venue, "year": year})
 
 
-def reference(**told: Any) -> Reference:
-    return Reference.from_dict({"id": "r", "citing": "c", "position": 1, **told})
+def reference(**fields: Any) -> Reference:
+    return Reference.from_dict({"id": "r", "citing": "c", "position": 1, **fields})
 
 
 WORKS = [
@@ -54,10 +54,10 @@ WORKS = [
     work("d", "Zinc in barley grain: a survey", "Ngo", venue="Cereal Research", year=2015),
     work("d2", "Zinc in barley grain; a survey", "Ngo", venue="Cereal Res", year=2015),
 ]
-LISTINGS = [Listing(one, {"d2": "d"}.get(one.id, one.id)) for one in WORKS]
+LISTINGS = [Listing(each, {"d2": "d"}.get(each.id, each.id)) for each in WORKS]
 QUERIES = [
-    Query(reference(citing="x", raw_text=raw, **told), truth, "front")
-    for truth, raw, told in (
+    Query(reference(citing="x", raw_text=raw, **fields), truth, "front")
+    for truth, raw, fields in (
         (
             "a", "Li, Wu. Drought tolerance of wheat roots. Crop Science 2001",
             {"title": "Drought tolerance of wheat roots", "last_names": ["Li", "Wu"], "venue": "Crop Science", "year": 2001},

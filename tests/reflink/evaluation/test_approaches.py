@@ -1,4 +1,4 @@
-"""The paper's tables on a small catalog: by hand, remembered, and on some real records."""
+"""The tables of the published approaches: by hand, stored, and on some real records."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _tables(folder: Path, modes: Sequence[str] = ALL, words: Words | None = None
     return tables(groups=GROUPS, cache=folder, modes=modes, progress=silent, encoder=encoder, **given_)
 
 
-def _rows(told: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    return {(row["approach"], row["mode"]): row for row in told["approaches"]}
+def _rows(measured: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["approach"], row["mode"]): row for row in measured["approaches"]}
 
 
-def test_every_line_of_the_table_is_there_with_the_papers_figure_beside(tmp_path: Path) -> None:
-    told = _tables(tmp_path)
-    assert told.keys() == {"fields", "limits", "approaches", "curve", "hybrid"}
-    rows = _rows(told)
+def test_every_row_of_the_table_has_the_published_figure(tmp_path: Path) -> None:
+    found = _tables(tmp_path)
+    assert found.keys() == {"fields", "limits", "approaches", "curve", "hybrid"}
+    rows = _rows(found)
     measured = {(approach, mode) for approach, modes in MODES.items() for mode in modes}
     assert rows.keys() == measured | {("SBERT", "TA"), ("hybrid", "TVL, Raw")}
     assert {name: row["published"] for name, row in rows.items()} == {name: published.error(*name) for name in rows}
@@ -45,13 +45,13 @@ def test_every_line_of_the_table_is_there_with_the_papers_figure_beside(tmp_path
         assert row["queries"] == 4
         assert row["error_interval"][0] <= row["error"] <= row["error_interval"][1]
         assert min(row["seconds"], row["seconds_in_batches"]) > 0
-    assert orjson.loads(orjson.dumps(told)) == told
+    assert orjson.loads(orjson.dumps(found)) == found
     assert rows["SBERT", "TVL"]["published_seconds"] == 0.02
 
 
-def test_errors_by_hand(tmp_path: Path) -> None:
+def test_errors_equal_those_counted_by_hand(tmp_path: Path) -> None:
     rows = _rows(_tables(tmp_path))
-    # Equal titles: one of two right; "plants" is one word too many; either of the group is right; without title none.
+    # Equal titles: one of two is right; "plants" is an additional word; any work of the group is right; the last has no title.
     assert rows["TitleMatch", "T"]["error"] == (0.5 + 1 + 0 + 1) / 4
     assert rows["TitleMatch", "T"]["without_fields"] == 1
     assert rows["Jaccard", "Raw"]["error"] == 0
@@ -61,31 +61,31 @@ def test_errors_by_hand(tmp_path: Path) -> None:
     assert rows["Jaccard", "TL"]["error_with_fields"] == 0
 
 
-def test_the_hybrid_takes_the_trigrams_where_there_is_no_meaning(tmp_path: Path) -> None:
-    told = _tables(tmp_path)
-    hybrid = _rows(told)["hybrid", "TVL, Raw"]
-    at = next(point for point in told["hybrid"] if point["threshold"] == published.THRESHOLD)
+def test_the_hybrid_uses_trigrams_without_a_semantic_answer(tmp_path: Path) -> None:
+    found = _tables(tmp_path)
+    hybrid = _rows(found)["hybrid", "TVL, Raw"]
+    at = next(point for point in found["hybrid"] if point["threshold"] == published.THRESHOLD)
     assert (hybrid["error"], hybrid["fallback"]) == (at["error"], at["fallback"])
     assert hybrid["fallback"] >= 0.25
-    assert hybrid["error"] <= _rows(told)["SBERT", "TVL"]["error"] - 0.25
-    assert told["hybrid"][0]["threshold"] == 0.5
+    assert hybrid["error"] <= _rows(found)["SBERT", "TVL"]["error"] - 0.25
+    assert found["hybrid"][0]["threshold"] == 0.5
 
 
-def test_only_the_modes_that_are_asked_for(tmp_path: Path) -> None:
-    told = _tables(tmp_path, ["T", "LTYV"])
-    assert _rows(told).keys() == {("TitleMatch", "T"), ("Jaccard", "T"), ("Jaccard", "LTYV"), ("SBERT", "T")}
-    assert told.keys() == {"fields", "limits", "approaches"}
+def test_only_requested_modes_are_measured(tmp_path: Path) -> None:
+    found = _tables(tmp_path, ["T", "LTYV"])
+    assert _rows(found).keys() == {("TitleMatch", "T"), ("Jaccard", "T"), ("Jaccard", "LTYV"), ("SBERT", "T")}
+    assert found.keys() == {"fields", "limits", "approaches"}
     assert _tables(tmp_path, ["TVL"]).keys() == {"fields", "limits", "approaches", "curve"}
     with pytest.raises(ValueError, match="unknown mode 'TLV'"):
         _tables(tmp_path, ["TLV"])
 
 
-def test_what_was_measured_is_remembered_until_an_input_changes(tmp_path: Path) -> None:
+def test_results_are_stored_until_an_input_changes(tmp_path: Path) -> None:
     words = Words()
     first = _tables(tmp_path, words=words)
-    asked = len(words.asked)
-    assert _tables(tmp_path, words=words) == first  # seconds too: nothing was measured again
-    assert len(words.asked) == asked
+    encoded = len(words.encoded)
+    assert _tables(tmp_path, words=words) == first  # including seconds: nothing was measured again
+    assert len(words.encoded) == encoded
     kept = sorted((tmp_path / "approaches").iterdir())
     kept[0].unlink()  # as if interrupted before
     again = _tables(tmp_path, words=words)
@@ -96,7 +96,7 @@ def test_what_was_measured_is_remembered_until_an_input_changes(tmp_path: Path) 
     assert len(list((tmp_path / "approaches").iterdir())) == len(kept) + 3
 
 
-def test_the_catalogs_own_indexes_answer_as_new_ones_do(tmp_path: Path) -> None:
+def test_the_catalogs_indexes_answer_like_new_ones(tmp_path: Path) -> None:
     catalog = build_catalog(WORKS, CachedEncoder(Words(), tmp_path / "vectors"))
     own, new = _tables(tmp_path / "own", catalog=catalog), _tables(tmp_path / "new")
     assert own["curve"] == new["curve"]
@@ -106,7 +106,7 @@ def test_the_catalogs_own_indexes_answer_as_new_ones_do(tmp_path: Path) -> None:
     assert [row["error"] for row in less["approaches"]] == [row["error"] for row in new["approaches"]]
 
 
-def test_real_references_find_their_works_among_some_hundreds(tmp_path: Path) -> None:
+def test_real_references_find_their_works_among_hundreds(tmp_path: Path) -> None:
     data = shared_data()
     queries = [query for query, _ in zip(read_queries(data / "references_dev.jsonl.gz"), range(300), strict=False)]
     wanted = {query.truth for query in queries}
@@ -114,9 +114,9 @@ def test_real_references_find_their_works_among_some_hundreds(tmp_path: Path) ->
         listing for n, listing in enumerate(read_works(data / "works.jsonl.gz")) if listing.work.id in wanted or n % 400 == 0
     ]
     encoder = CachedEncoder(Words(), tmp_path / "vectors")
-    told = tables(listings, queries, Groups.read(listings), None, tmp_path, ["Raw", "T", "LTYV"], silent, encoder=encoder)
-    rows = _rows(told)
-    assert told["fields"]["references"]["T"]["share"] > 0.9
+    found = tables(listings, queries, Groups.read(listings), None, tmp_path, ["Raw", "T", "LTYV"], silent, encoder=encoder)
+    rows = _rows(found)
+    assert found["fields"]["references"]["T"]["share"] > 0.9
     assert rows["Jaccard", "Raw"]["error"] < 0.03
     assert rows["Jaccard", "LTYV"]["error_with_fields"] < 0.03
     assert 0.05 < rows["TitleMatch", "T"]["error"] < 0.5

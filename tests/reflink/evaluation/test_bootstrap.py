@@ -1,4 +1,4 @@
-"""Intervals over citing papers, against the plainest computation."""
+"""Intervals over citing papers, against a plain computation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = st.lists(st.tuples(st.sampled_from("abcde"), st.booleans(), st.booleans()
 
 
 def _plainly(rows: Sequence[tuple[str, bool, bool]]) -> list[float] | None:
-    """Precision in each resample, one paper and one query after the other."""
+    """Compute the precision in each resample, paper by paper and query by query."""
     papers = sorted({paper for paper, _, _ in rows})
     values = []
     for drawn in draws(len(papers)):
@@ -36,14 +36,14 @@ def _plainly(rows: Sequence[tuple[str, bool, bool]]) -> list[float] | None:
 
 @settings(max_examples=examples(15))
 @given(ROWS)
-def test_an_interval_is_what_plain_counting_gives(rows: list[tuple[str, bool, bool]]) -> None:
+def test_an_interval_equals_plain_counting(rows: list[tuple[str, bool, bool]]) -> None:
     linked = np.array([linked for _, linked, _ in rows], dtype=float)
     hits = np.array([linked and right for _, linked, right in rows], dtype=float)
     found = intervals([paper for paper, _, _ in rows], {"precision": (hits, linked)})["precision"]
     assert found == pytest.approx(_plainly(rows) or wilson(hits.sum(), linked.sum()), abs=2e-6)
 
 
-def test_every_resample_draws_as_many_papers_as_there_are_and_always_the_same_ones() -> None:
+def test_a_resample_draws_the_number_of_papers_deterministically() -> None:
     drawn = draws(7)
     assert drawn.shape == (RESAMPLES, 7)
     assert (drawn.sum(axis=1) == 7).all()
@@ -52,8 +52,8 @@ def test_every_resample_draws_as_many_papers_as_there_are_and_always_the_same_on
     assert drawn.std(axis=0).min() > 0.8
 
 
-def test_papers_count_as_a_whole() -> None:
-    """Ten papers that are wholly right or wholly wrong say less than their two hundred references drawn one by one."""
+def test_references_of_a_paper_are_not_independent() -> None:
+    """Ten papers, each all right or all wrong, give a wider interval than their two hundred references drawn singly."""
     right = np.repeat([1.0, 1, 1, 1, 1, 1, 1, 1, 0, 0], 20)
     papers = [str(n // 20) for n in range(200)]
     low, high = intervals(papers, {"share": (right, 1)})["share"]
@@ -70,14 +70,14 @@ def test_the_order_of_the_queries_does_not_matter() -> None:
     assert one == other
 
 
-def test_where_nothing_went_wrong_the_interval_is_still_no_point() -> None:
+def test_an_interval_without_variance_is_wilsons() -> None:
     assert intervals(["a", "b", "c"], {"error": (np.zeros(3), 1)})["error"] == wilson(0, 3)
     assert intervals(["a"] * 9, {"error": (np.arange(9) < 3, 1)})["error"] == wilson(3, 9)
     assert intervals([], {"error": (np.zeros(0), 1)})["error"] == [0.0, 1.0]
 
 
 @given(st.integers(0, 500), st.integers(0, 500))
-def test_wilsons_interval_holds_the_share(hits: int, more: int) -> None:
+def test_wilsons_interval_contains_the_share(hits: int, more: int) -> None:
     low, high = wilson(hits, hits + more)
     assert 0 <= low <= high <= 1
     if hits + more:

@@ -14,15 +14,15 @@ from reflink.evaluation.rule import rule_figures
 from tests.reflink.evaluation.outcomes import drawn, outcome
 
 
-def _judged(n: int, seed: int) -> list[Outcome]:
+def _calibrated(n: int, seed: int) -> list[Outcome]:
     random = np.random.default_rng(seed)
     p = np.round(random.beta(0.2, 0.1, n), 6)
     return [outcome(p=float(each), present=True, right=bool(random.random() < each**2)) for each in p]
 
 
 @pytest.mark.parametrize(("strategy", "key"), [("quantile", "bins"), ("uniform", "bins_equal_width")])
-def test_bins_are_those_of_scikit_learn(strategy: str, key: str) -> None:
-    outcomes = _judged(997, 3)
+def test_bins_equal_those_of_scikit_learn(strategy: str, key: str) -> None:
+    outcomes = _calibrated(997, 3)
     rows = calibration(outcomes)[key]
     right, stated = calibration_curve(
         [each.best for each in outcomes], [each.link.probability for each in outcomes], n_bins=BINS, strategy=strategy
@@ -32,7 +32,7 @@ def test_bins_are_those_of_scikit_learn(strategy: str, key: str) -> None:
 
 
 @given(st.lists(drawn(), min_size=1, max_size=60))
-def test_the_error_is_between_the_overall_gap_and_one(outcomes: list[Outcome]) -> None:
+def test_the_error_lies_between_the_overall_gap_and_one(outcomes: list[Outcome]) -> None:
     found = calibration(outcomes)
     kept = [each for each in outcomes if each.link.probability is not None]
     if not kept:
@@ -48,14 +48,14 @@ def test_the_error_is_between_the_overall_gap_and_one(outcomes: list[Outcome]) -
     assert sum(counts[2]) == sum(not each.present for each in kept)
 
 
-def test_what_says_nine_of_ten_and_is_right_nine_times_of_ten_has_no_error() -> None:
+def test_a_probability_equal_to_the_share_of_right_answers_has_no_error() -> None:
     outcomes = [outcome(p=0.9, right=n > 0) for n in range(10)] + [outcome(None, p=0.2, best=n < 2) for n in range(10)]
     found = calibration(outcomes)
     assert (found["ece"], found["ece_equal_width"]) == (0, 0)
     assert calibration([outcome(p=0.9, right=n > 4) for n in range(10)])["ece"] == pytest.approx(0.4)
 
 
-def test_equal_probabilities_share_a_bin_in_any_order() -> None:
+def test_equal_probabilities_are_in_one_bin_in_any_order() -> None:
     p = np.array([0.5] * 30 + [1.0] * 70)
     right = np.arange(100) % 3 == 0
     edges = np.quantile(p, np.linspace(0, 1, BINS + 1))
@@ -65,7 +65,7 @@ def test_equal_probabilities_share_a_bin_in_any_order() -> None:
 
 
 @given(st.lists(drawn(), max_size=40))
-def test_the_sweep_at_the_policys_own_threshold_gives_its_own_figures(outcomes: list[Outcome]) -> None:
+def test_the_sweep_at_the_policys_threshold_gives_its_figures(outcomes: list[Outcome]) -> None:
     rows = {row["accept"]: row for row in thresholds(outcomes)}
     if not rows:
         assert all(each.link.probability is None for each in outcomes)
@@ -80,7 +80,7 @@ def test_the_sweep_at_the_policys_own_threshold_gives_its_own_figures(outcomes: 
     assert recalls == sorted(recalls, reverse=True)
 
 
-def test_a_lower_threshold_links_what_was_refused() -> None:
+def test_a_lower_threshold_links_refused_references() -> None:
     outcomes = [outcome(p=0.9, right=True), outcome(None, p=0.3, best=True), outcome(None, p=0.1, present=False)]
     rows = {row["accept"]: row for row in thresholds(outcomes)}
     assert (rows[0.5]["recall"], rows[0.3]["recall"]) == (0.5, 1)
@@ -88,12 +88,12 @@ def test_a_lower_threshold_links_what_was_refused() -> None:
     assert rows[0.95]["precision"] == 0
 
 
-def test_a_sweep_without_anything_is_zero() -> None:
+def test_a_sweep_of_no_outcomes_is_zero() -> None:
     none = np.zeros(0)
     assert sweep(none, none.astype(bool), none.astype(bool), 0, 0, [0.5])[0]["f1"] == 0
 
 
-def test_the_published_rule_refuses_below_its_threshold() -> None:
+def test_the_published_rule_links_from_its_threshold_on() -> None:
     def near(score: float, *, present: bool = True, right: bool = True) -> Outcome:
         made = outcome(p=None, present=present, right=right)
         return Outcome(made.rid, made.kind, present, right, made.link.model_copy(update={"score": score}), right)

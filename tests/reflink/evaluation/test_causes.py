@@ -1,7 +1,8 @@
-"""Each cause of an error, by an example of it."""
+"""Each cause of an error, by an example."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,8 +21,8 @@ def _work(id_: str, title: str | None = TITLE, author: str = "Li", year: int | N
 
 
 def _reference(**fields: Any) -> Reference:
-    told = {"title": TITLE, "raw_text": f"Li. {TITLE}. 2001", **fields}
-    return Reference(id="r", citing="c", position=1, **told)
+    given = {"title": TITLE, "raw_text": f"Li. {TITLE}. 2001", **fields}
+    return Reference(id="r", citing="c", position=1, **given)
 
 
 def _nothing(why: str) -> Outcome:
@@ -52,23 +53,20 @@ def test_each_cause_is_found(cause: str) -> None:
     assert cause_of(of, reference, target, chosen, proposed=proposed) == cause
 
 
-def test_a_work_that_no_one_lists_leaves_a_cause_nevertheless() -> None:
+def test_an_error_with_an_unlisted_work_has_a_cause() -> None:
     assert cause_of(outcome("w"), _reference(), None, None, proposed=True) == "another preferred"
     assert cause_of(outcome("w", present=False), _reference(), None, _work("w", None), proposed=False) == "other work"
 
 
-def test_what_is_right_has_no_cause() -> None:
+def test_a_right_answer_has_no_cause() -> None:
     with pytest.raises(ValueError, match="not an error"):
         cause_of(outcome(right=True), _reference(), None, None, proposed=True)
 
 
-def test_causes_are_counted_by_sort_of_error_the_most_frequent_first() -> None:
-    def with_cause(made: Outcome, cause: str) -> Outcome:
-        return Outcome(made.rid, made.kind, made.present, made.right, made.link, made.best, cause)
-
+def test_causes_are_counted_by_kind_of_error_in_descending_order() -> None:
     outcomes = [
-        with_cause(outcome("v"), "no title"), *[with_cause(outcome("v"), "same title")] * 2, outcome(right=True),
-        with_cause(outcome(None), "rejected"),
+        replace(outcome("v"), cause="no title"), *[replace(outcome("v"), cause="same title")] * 2, outcome(right=True),
+        replace(outcome(None), cause="rejected"),
     ]  # fmt: skip
     assert counted(outcomes) == {"missed": {"rejected": 1}, "wrong": {"same title": 2, "no title": 1}}
     assert list(counted(outcomes)["wrong"]) == ["same title", "no title"]

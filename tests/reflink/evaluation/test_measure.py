@@ -14,7 +14,7 @@ from tests.profiles import examples
 from tests.reflink.evaluation.outcomes import drawn, outcome
 
 
-def test_figures_by_hand() -> None:
+def test_figures_of_ten_outcomes() -> None:
     outcomes = [
         *[outcome(right=True)] * 6, outcome("v"), outcome(None), outcome(present=False, kind="cocite"),
         outcome(None, present=False, kind="cocite"),
@@ -32,7 +32,7 @@ def test_figures_by_hand() -> None:
 
 @settings(max_examples=examples(25))
 @given(st.lists(drawn(), max_size=30))
-def test_figures_are_what_plain_counting_gives(outcomes: list[Outcome]) -> None:
+def test_figures_equal_plain_counting(outcomes: list[Outcome]) -> None:
     links = [each for each in outcomes if each.link.cited]
     right = [each for each in links if each.right]
     present = [each for each in outcomes if each.present]
@@ -51,7 +51,7 @@ def test_figures_are_what_plain_counting_gives(outcomes: list[Outcome]) -> None:
     assert sum(of["queries"] for of in found["kinds"].values()) == len(outcomes)
 
 
-def test_suspects_count_in_every_figure_but_one() -> None:
+def test_figures_without_suspects_are_given_separately() -> None:
     outcomes = [*[outcome(right=True)] * 3, replace(outcome("v"), suspect="an identifier of another work")]
     for closed in (True, False):
         found = figures(outcomes, closed=closed)
@@ -61,20 +61,17 @@ def test_suspects_count_in_every_figure_but_one() -> None:
         assert "without_suspects" not in figures(outcomes[:3], closed=closed)
 
 
-def test_an_error_has_a_sort_and_what_is_right_has_none() -> None:
+def test_a_wrong_outcome_has_a_kind_of_error_and_a_right_one_none() -> None:
     assert outcome(right=True).error is None
     assert outcome(None, present=False).error is None
     assert (outcome("v").error, outcome(None).error, outcome(present=False).error) == ("wrong", "missed", "false")
     assert (outcome("w").chosen, outcome(None).chosen, outcome(None, refused=None).chosen) == ("w", "v", None)
 
 
-def test_a_line_of_an_outcomes_file_is_what_it_was() -> None:
+def test_a_line_of_an_outcomes_file_keeps_its_format() -> None:
     assert outcome(right=True).to_dict() == {
         "rid": "r", "cited": "w", "probability": 0.9, "present": True, "right": True, "kind": "front", "method": "semantic",
     }  # fmt: skip
     refused = outcome(None, p=0.25).to_dict()
-    assert (refused["cited"], refused["unresolved"], refused["runner_up"]) == (
-        None,
-        "not-in-catalog",
-        {"cited": "v", "score": 0.5},
-    )
+    assert (refused["cited"], refused["unresolved"]) == (None, "not-in-catalog")
+    assert refused["runner_up"] == {"cited": "v", "score": 0.5}

@@ -1,4 +1,4 @@
-"""Each approach against a plain computation of it, and what is timed."""
+"""The published approaches against plain computations, and the measurement of their times."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ RECORDS = st.tuples(FIELD, FIELD, FIELD, st.sampled_from([None, 1999, 2001]))
 
 @settings(max_examples=examples(40))
 @given(st.lists(RECORDS, min_size=1, max_size=12), st.lists(RECORDS, min_size=1, max_size=6))
-def test_an_approach_names_what_a_plain_computation_names(works: list[Any], references: list[Any]) -> None:
+def test_an_approach_gives_the_work_of_a_plain_computation(works: list[Any], references: list[Any]) -> None:
     made = [
         work(f"w{n:02}", title, *name.split(), venue=venue, year=year) for n, (title, name, venue, year) in enumerate(works)
     ]
-    asked = [
+    queries = [
         reference(title=title, last_names=name.split(), venue=venue, year=year, raw_text=f"{name} {title}")
         for title, name, venue, year in references
     ]
-    for one, (ids, score) in zip(asked, Jaccard(made, "TVL", silent).answer(asked), strict=True):
+    for one, (ids, score) in zip(queries, Jaccard(made, "TVL", silent).answer(queries), strict=True):
         text = reference_text(one, "TVL", lexical=True)
         scores = [similarity(text, work_text(w, "TVL", lexical=True)) for w in made]
         if max(scores) == 0:
             assert (ids, math.isnan(score)) == ((), True)
         else:
             assert (ids, score) == ((f"w{scores.index(max(scores)):02}",), max(scores))
-    for one, (ids, _) in zip(asked, TitleMatch(made, silent).answer(asked), strict=True):
+    for one, (ids, _) in zip(queries, TitleMatch(made, silent).answer(queries), strict=True):
         title = normalise(one.title or "", lexical=True)
         same = [w.id for w in made if normalise(w.title or "", lexical=True) == title]
         assert list(ids) == (same if title else [])
 
 
-def test_sbert_has_no_answer_to_what_has_no_field_and_knows_letters_that_trigrams_do_not(tmp_path: Path) -> None:
+def test_sbert_needs_a_field_and_finds_letters_that_trigrams_lack(tmp_path: Path) -> None:
     works = [work("a", "水稻"), work("b", None, venue="Rice")]
     sbert = Sbert(works, "TV", CachedEncoder(Words(), tmp_path), silent)
-    asked = [reference(raw_text="Rice"), reference(title="水稻"), reference(raw_text="x", venue="Rice")]
-    assert [ids for ids, _ in sbert.answer(asked)] == [(), ("a",), ("b",)]
-    assert sbert.text(asked[0]) == ""
-    assert [ids for ids, _ in sbert.answer(asked[:1], afresh=True)] == [()]
+    queries = [reference(raw_text="Rice"), reference(title="水稻"), reference(raw_text="x", venue="Rice")]
+    assert [ids for ids, _ in sbert.answer(queries)] == [(), ("a",), ("b",)]
+    assert sbert.text(queries[0]) == ""
+    assert [ids for ids, _ in sbert.answer(queries[:1], afresh=True)] == [()]
 
 
-def test_times_are_of_references_that_have_a_text_encoded_afresh(tmp_path: Path) -> None:
+def test_times_are_of_references_with_a_text_encoded_again(tmp_path: Path) -> None:
     words = Words()
     sbert = Sbert(WORKS, "TVL", CachedEncoder(words, tmp_path), silent)
     references = [query.reference for query in QUERIES]
     sbert.answer(references)
-    words.asked.clear()
-    told = nearest.seconds(sbert, references, silent, "")
-    assert told["timed"].pop("load") >= 0
-    assert told["timed"] == {"alone": 3, "in_batches": 3, "batch": 256, "threads": 1}
-    assert len(words.asked) == 2 + 3 + 3
+    words.encoded.clear()
+    found = nearest.seconds(sbert, references, silent, "")
+    assert found["timed"].pop("load") >= 0
+    assert found["timed"] == {"alone": 3, "in_batches": 3, "batch": 256, "threads": 1}
+    assert len(words.encoded) == 2 + 3 + 3
     empty = nearest.seconds(sbert, [references[3]], silent, "")
     assert (empty["seconds"], empty["seconds_in_batches"]) == (None, None)

@@ -1,4 +1,4 @@
-"""Who is suspected of a wrong truth, and who never is."""
+"""Labels that are suspected to be wrong, and records that are never suspected."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ SAME = Work(id="doi:10.1/1", title=REFERENCE.title, authors=("Marchetti",), year
 OTHER = Work(id="doi:10.1/2", title="Ceramic membranes fired at low temperature", authors=("Osei",), volume="18", fpage="120")
 
 
-def told(reference: Reference = REFERENCE, **changes: object) -> str | None:
+def reason(reference: Reference = REFERENCE, **changes: object) -> str | None:
     return apart(reference, OTHER.model_copy(update=changes))
 
 
-def test_two_works_are_told_apart_by_any_two_signs_that_nothing_contradicts() -> None:
-    assert told() == "title, authors and place differ"
-    assert told(authors=("Holm",)) == "title and place differ"
-    assert told(volume=None) == "title and authors differ"
-    assert told(authors=("Holm",), volume=None) is None
-    assert told(volume="9", fpage="61") is None
-    assert told(title=REFERENCE.title) is None
-    assert told(title="Lamps") is None
+def test_a_work_is_suspected_if_two_signs_differ_and_none_agrees() -> None:
+    assert reason() == "title, authors and place differ"
+    assert reason(authors=("Holm",)) == "title and place differ"
+    assert reason(volume=None) == "title and authors differ"
+    assert reason(authors=("Holm",), volume=None) is None
+    assert reason(volume="9", fpage="61") is None
+    assert reason(title=REFERENCE.title) is None
+    assert reason(title="Lamps") is None
 
 
-def test_the_first_page_of_a_volume_says_nothing() -> None:
+def test_the_first_page_of_a_volume_is_not_a_sign() -> None:
     first = REFERENCE.model_copy(update={"first_page": "1"})
-    assert told(first, volume="9", fpage="1") == "title and authors differ"
-    assert told(first, volume="9", fpage="1", authors=("Holm",)) is None
+    assert reason(first, volume="9", fpage="1") == "title and authors differ"
+    assert reason(first, volume="9", fpage="1", authors=("Holm",)) is None
 
 
 def test_a_reference_without_title_is_not_suspected_by_its_title() -> None:
-    assert told(REFERENCE.model_copy(update={"title": None})) is None
+    assert reason(REFERENCE.model_copy(update={"title": None})) is None
 
 
-def test_a_citation_that_is_text_alone_is_searched() -> None:
+def test_a_citation_without_fields_is_compared_by_its_text() -> None:
     text = Reference(id="doi:10.1/0#2", citing="doi:10.1/0", position=2, raw_text=REFERENCE.raw_text)
-    assert told(text) == "title and authors differ"
+    assert reason(text) == "title and authors differ"
     assert apart(text, SAME) is None
 
 
-def test_an_empty_record_tells_nothing() -> None:
+def test_an_empty_record_is_suspected() -> None:
     assert apart(REFERENCE, Work(id="pmid:1")) == "the record is empty"
 
 
@@ -65,7 +65,7 @@ words = st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_s
 
 
 @given(words, st.lists(words, max_size=4), words | st.none(), words | st.none())
-def test_a_record_of_the_very_work_is_never_suspected(
+def test_a_record_of_the_cited_work_is_never_suspected(
     title: str, names: list[str], volume: str | None, page: str | None
 ) -> None:
     work = Work(id="doi:10.1/3", title=title, authors=tuple(names), volume=volume, fpage=page)
@@ -75,7 +75,7 @@ def test_a_record_of_the_very_work_is_never_suspected(
     assert apart(reference, work) is None
 
 
-def test_one_record_of_the_group_that_fits_clears_the_query() -> None:
+def test_a_matching_record_of_the_group_clears_the_query() -> None:
     listings = [Listing(OTHER, "g"), Listing(SAME, "g"), Listing(OTHER.model_copy(update={"id": "doi:10.1/4"}), "doi:10.1/4")]
     groups = Groups.read(listings)
     grouped, alone = Query(REFERENCE, OTHER.id, "front"), Query(REFERENCE, "doi:10.1/4", "front")
@@ -84,11 +84,11 @@ def test_one_record_of_the_group_that_fits_clears_the_query() -> None:
     assert suspects([Query(REFERENCE, "doi:10.1/unknown", "front")], listings, groups) == {}
 
 
-def test_the_reviewed_list_says_why_of_queries_alone() -> None:
+def test_the_reviewed_list_gives_a_reason_for_each_query() -> None:
     assert all(why and not why.endswith(".") and re.fullmatch(r"\S+#\S+@\d+", rid) for rid, why in reviewed().items())
 
 
-def test_the_reviewed_list_names_queries_of_the_data() -> None:
+def test_the_reviewed_list_contains_queries_of_the_data() -> None:
     kinds = {data["rid"]: data.get("query") for _, data in lines(shared_data() / "references_dev.jsonl.gz")}
     assert all(kinds[rid] in KINDS for rid in reviewed())
 
@@ -102,7 +102,7 @@ def test_no_link_of_the_families_is_suspected() -> None:
 
 
 @pytest.mark.parametrize("json", [False, True])
-def test_the_command_lists_them(tmp_path: Path, capsys: pytest.CaptureFixture[str], json: bool) -> None:
+def test_the_command_lists_suspected_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str], json: bool) -> None:
     work = {"id": "doi:10.1/2", "title": OTHER.title, "authors": ["Osei"], "volume": "18", "fpage": "120"}
     reference = {
         "rid": "PMC1#B1@1", "citing": "PMC1", "title": REFERENCE.title, "last_names": ["Holm"], "raw_noid": "x", "volume": "9",

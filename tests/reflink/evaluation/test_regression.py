@@ -1,4 +1,4 @@
-"""The bounded logistic regression against scikit-learn's, its bounds, and labels that are left out."""
+"""The bounded logistic regression against scikit-learn, its bounds, and the exclusion of doubtful labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.profiles import examples
 
 
 def _sample(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features that hold or do not, and labels drawn by random weights."""
+    """Return binary features, and labels drawn by random weights."""
     random = np.random.default_rng(seed)
     x = random.random((n, d)) < 0.5
     return x, random.random(n) < probabilities(x, np.append(random.normal(size=d) * 2, 0.5))
@@ -31,7 +31,7 @@ def test_a_sign_is_a_bound() -> None:
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 10.0])
-def test_without_bounds_it_is_the_regression_of_scikit_learn(penalty: float) -> None:
+def test_without_bounds_the_fit_equals_scikit_learn(penalty: float) -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
     x, y = _sample(500, 6, 1)
     free = np.full(6, np.inf)
@@ -44,7 +44,7 @@ def test_without_bounds_it_is_the_regression_of_scikit_learn(penalty: float) -> 
 
 @settings(max_examples=examples(20))
 @given(st.integers(0, 1000), st.lists(st.sampled_from([-1, 0, 1]), min_size=5, max_size=5))
-def test_bounds_hold_and_no_neighbour_within_them_is_better(seed: int, signs: list[int]) -> None:
+def test_the_fit_is_a_minimum_within_its_bounds(seed: int, signs: list[int]) -> None:
     x, y = _sample(300, 5, seed)
     low, high = bounds(np.array(signs))
     weights = fit_weights(x, y, 1.0, low, high)
@@ -58,7 +58,7 @@ def test_bounds_hold_and_no_neighbour_within_them_is_better(seed: int, signs: li
             assert _loss(x, y, other, 1.0) >= _loss(x, y, weights, 1.0) - 1e-3
 
 
-def test_a_row_that_counts_twice_is_two_rows_and_one_that_counts_nothing_is_none() -> None:
+def test_a_count_equals_repeating_the_row() -> None:
     x, y = _sample(200, 4, 5)
     counts = np.random.default_rng(6).integers(0, 4, len(y))
     low, high = bounds(np.array([1, -1, 0, 0]))
@@ -66,7 +66,7 @@ def test_a_row_that_counts_twice_is_two_rows_and_one_that_counts_nothing_is_none
     np.testing.assert_allclose(fit_weights(x, y, 1.0, low, high, counts=counts.astype(float)), repeated, atol=1e-3)
 
 
-def test_a_start_changes_the_way_and_not_the_end() -> None:
+def test_the_fit_does_not_depend_on_the_start() -> None:
     x, y = _sample(400, 5, 4)
     low, high = bounds(np.array([1, 1, -1, -1, 0]))
     far = np.array([3.0, 0.0, -3.0, 0.0, 2.0, -5.0])
@@ -74,7 +74,7 @@ def test_a_start_changes_the_way_and_not_the_end() -> None:
 
 
 @pytest.mark.parametrize("label", [True, False])
-def test_labels_that_are_all_the_same_and_features_that_never_hold_do_no_harm(label: bool) -> None:
+def test_equal_labels_and_absent_features_give_finite_weights(label: bool) -> None:
     x = np.zeros((50, 3), bool)
     x[:, 0] = True
     weights = fit_weights(x, np.full(50, label), 1.0, *bounds(np.array([0, 1, -1])))
@@ -84,23 +84,23 @@ def test_labels_that_are_all_the_same_and_features_that_never_hold_do_no_harm(la
 
 
 def _train(x: np.ndarray, y: np.ndarray, query: np.ndarray, *, rounds: int) -> tuple[np.ndarray, int]:
-    """Weights of features that all speak for a link."""
+    """Fit features that all have a positive sign."""
     return train(x, y, np.ones(6), query, penalty=1.0, trim=0.02, rounds=rounds)
 
 
 def _agreeing(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A right pair, in which all features hold, and three wrong ones, in which few do, of each of ``n`` queries."""
+    """Return a right pair with most features and three wrong pairs with few, for each of ``n`` queries."""
     random = np.random.default_rng(3)
     right = np.tile([True, False, False, False], n)
     x = np.where(right[:, None], random.random((4 * n, 6)) < 0.9, random.random((4 * n, 6)) < 0.1)
     return x, right, np.repeat(np.arange(n), 4)
 
 
-def test_right_labels_that_nothing_speaks_for_are_left_out_with_what_was_taken_for_wrong() -> None:
+def test_right_labels_without_evidence_are_excluded_with_the_wrong_ones_of_the_query() -> None:
     x, y, query = _agreeing(500)
     plain, none = _train(x, y, query, rounds=0)
     assert none == 0
-    # In five queries the identifier names another work: nothing agrees in what it names, all in what the reference cites.
+    # In five queries the label is another work: no feature of it holds, and all features of the cited work do.
     for wrong in range(5):
         x[4 * wrong], x[4 * wrong + 1] = False, True
     bent, none = _train(x, y, query, rounds=0)
@@ -109,14 +109,13 @@ def test_right_labels_that_nothing_speaks_for_are_left_out_with_what_was_taken_f
     assert np.abs(weights - plain).max() < np.abs(bent - plain).max() / 2
 
 
-def test_a_wrong_pair_that_agrees_in_everything_is_learnt_from_where_the_right_one_is_believable() -> None:
+def test_a_wrong_pair_with_all_features_is_kept_if_the_right_one_is_plausible() -> None:
     x, y, query = _agreeing(500)
     x[0], x[1] = True, True  # its erratum
     assert _train(x, y, query, rounds=2)[1] == 0
 
 
-def test_pairs_are_fitted_as_if_each_stood_for_itself() -> None:
-    """Though those that are alike are fitted as one."""
+def test_equal_pairs_that_are_merged_give_the_same_weights() -> None:
     x, y, query = _agreeing(300)
     lower, upper = bounds(np.ones(6))
     np.testing.assert_allclose(_train(x, y, query, rounds=0)[0], fit_weights(x, y, 1.0, lower, upper), atol=1e-3)
@@ -125,7 +124,7 @@ def test_pairs_are_fitted_as_if_each_stood_for_itself() -> None:
     np.testing.assert_allclose(again, twice, atol=1e-3)
 
 
-def test_signs_and_what_is_known_are_kept_whatever_the_labels_say() -> None:
+def test_bounds_are_kept_against_the_labels() -> None:
     x, y, query = _agreeing(200)
     signs = np.array([1, 1, -1, -4.0, 3.0, -1])
     weights, _ = train(x, ~y, signs, query, penalty=1.0, trim=0.0, rounds=1)

@@ -1,4 +1,4 @@
-"""Training on a small world of made-up works: what is asked, what is learnt, and what is written."""
+"""Training of the verdict on a small world: its pairs, its model and its files."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ REFERENCE = Reference(
 
 
 def world(folder: Path) -> tuple[Path, Path]:
-    """Works, among them errata, and references to each from several papers; some names are misspelt."""
+    """Write works, among them errata, and references to each from several papers; some names are misspelt."""
     works: list[dict[str, Any]] = []
     references: list[dict[str, Any]] = []
     for n, title in enumerate(titles()):
-        told = {"title": title, "venue": "Crop Science", "year": 1990 + n, "volume": str(n + 1)}
+        fields = {"title": title, "venue": "Crop Science", "year": 1990 + n, "volume": str(n + 1)}
         authors, page = [f"Kuratani{'abcdefghijklmn'[n]}", f"Schmittgen{n}"], str(100 + 7 * n)
-        works.append({"id": f"doi:10.1/{n}", "doi": f"10.1/{n}", "authors": authors, "fpage": page, **told})
+        works.append({"id": f"doi:10.1/{n}", "doi": f"10.1/{n}", "authors": authors, "fpage": page, **fields})
         erratum = {"title": f"Erratum: {title}", "year": 1991 + n, "volume": str(n + 2)}
-        works.append({"id": f"doi:10.1/{n}e", "authors": authors, "fpage": str(900 + n), **told, **erratum})
+        works.append({"id": f"doi:10.1/{n}e", "authors": authors, "fpage": str(900 + n), **fields, **erratum})
         for copy in range(3):
             paper = PAPERS[(5 * n + copy) % len(PAPERS)]
             names = [authors[0], authors[1].replace("mitt", "mit")] if copy else authors
             raw = f"{' '.join(names)} {title} Crop Sci {1990 + n} {n + 1} {page}"
             references.append({
                 "rid": f"{paper}#{n}", "citing": paper, "raw_text": f"{raw} 10.1/{n}", "raw_noid": raw, "last_names": names,
-                "first_page": page, "ids": {"doi": f"10.1/{n}"}, "work": f"doi:10.1/{n}", "query": "front", **told,
+                "first_page": page, "ids": {"doi": f"10.1/{n}"}, "work": f"doi:10.1/{n}", "query": "front", **fields,
             })  # fmt: skip
     return write(folder / "works.jsonl", works), write(folder / "references.jsonl.gz", references)
 
@@ -78,19 +78,19 @@ def pairs(paths: tuple[Path, Path]) -> Pairs:
 
 @pytest.fixture(scope="module")
 def fitted(pairs: Pairs) -> tuple[Model, int]:
-    """The model of all pairs, and how many were left out."""
+    """The model of all pairs, and the number of excluded pairs."""
     return fit(pairs)
 
 
 @pytest.fixture
 def _once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One fit is enough to tell two models apart: doubtful labels are the subject of test_regression."""
+    """Fit once: doubtful labels are the subject of test_regression."""
     monkeypatch.setattr(training, "ROUNDS", 0)
 
 
 @pytest.fixture(scope="module")
 def trained(paths: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model's file, folds.json beside it, by the command line."""
+    """The file of the model, with folds.json beside it, written by the command."""
     folder = tmp_path_factory.mktemp("trained")
     run(paths, folder)
     return folder / "model.json"
@@ -104,7 +104,7 @@ def run(paths: tuple[Path, Path], folder: Path) -> None:
         assert training.main([str(argument) for argument in given]) == 0
 
 
-def test_a_reference_is_asked_as_it_is_without_its_title_and_as_written() -> None:
+def test_a_reference_has_three_forms() -> None:
     asked = [form(REFERENCE) for form in FORMS]
     assert asked[0] == REFERENCE
     assert (asked[1].title, asked[1].last_names, asked[1].raw_query) == (None, ("Li",), "Li. Wheat yields. 1999")
@@ -146,8 +146,8 @@ def test_pairs_are_right_and_wrong_ones_on_every_card_and_without_identifiers(pa
     assert (right == 1).all(), "each reference finds its one work"
 
 
-def test_the_numbers_that_are_learnt_from_are_those_that_are_judged_by(pairs: Pairs) -> None:
-    """To the last bit: a name that agrees to 0.8 must not fall short of the step that it was made for."""
+def test_training_uses_the_evidence_of_linking(pairs: Pairs) -> None:
+    """The values are equal to the last bit: a name that agrees to 0.8 must reach the step at 0.8."""
     agreeing = pairs.rows[:, COLUMN["agreeing"]]
     reference = Reference(id="c#1", citing="c", position=1, last_names=("Kuratani", "Schmitgen"))
     misspelt = evidence(reference, Work(id="x", authors=("Kuratani", "Schmittgen")))
@@ -155,7 +155,7 @@ def test_the_numbers_that_are_learnt_from_are_those_that_are_judged_by(pairs: Pa
     assert (agreeing == misspelt.agreeing).any()
 
 
-def test_what_is_learnt_tells_the_work_from_its_erratum_and_keeps_its_signs(pairs: Pairs, fitted: tuple[Model, int]) -> None:
+def test_the_model_separates_a_work_from_its_erratum_and_keeps_the_signs(pairs: Pairs, fitted: tuple[Model, int]) -> None:
     model, left_out = fitted
     assert left_out < len(pairs.y) / 10
     p = model.probabilities(pairs.rows)
@@ -165,7 +165,7 @@ def test_what_is_learnt_tells_the_work_from_its_erratum_and_keeps_its_signs(pair
         assert all(value * feature.sign >= feature.least for feature, value in zip(FEATURES, points, strict=False))
 
 
-def test_the_middle_of_a_subject_lies_between_right_and_wrong_pairs(pairs: Pairs, fitted: tuple[Model, int]) -> None:
+def test_the_zero_of_a_subject_lies_between_right_and_wrong_pairs(pairs: Pairs, fitted: tuple[Model, int]) -> None:
     model, _ = fitted
     for card in range(len(CARDS)):
         mine = pairs.rows[:, COLUMN["card"]] == card
@@ -177,38 +177,39 @@ def test_the_middle_of_a_subject_lies_between_right_and_wrong_pairs(pairs: Pairs
             assert abs(sum(sides)) < 0.01
 
 
-def test_records_of_one_work_are_not_wrong_answers_for_each_other() -> None:
+def test_equal_records_are_the_same_work() -> None:
     work = Work(id="a", title="Wheat yields under heat", authors=("Li",), year=1999, volume="3", fpage="7")
     for same in ({"title": "Wheat Yields under Heat."}, {"volume": None, "fpage": None}, {"fpage": "9"}, {"volume": "4"}):
         assert is_same_record(work, work.model_copy(update={"id": "b", **same}))
-    for other in (
+    different = (
         {"title": "Wheat yields"},
         {"year": 2000},
         {"authors": ("Wu",)},
         {"volume": "4", "fpage": "9"},
         {"title": None},
-    ):
+    )
+    for other in different:
         assert not is_same_record(work, work.model_copy(update={"id": "b", **other}))
 
 
 @pytest.mark.usefixtures("_once")
-def test_a_fold_learns_nothing_from_its_papers(pairs: Pairs, fitted: tuple[Model, int]) -> None:
+def test_the_model_of_a_fold_does_not_depend_on_its_papers(pairs: Pairs, fitted: tuple[Model, int]) -> None:
     fold = int(pairs.fold[0])
     other = replace(pairs, rows=np.where((pairs.fold == fold)[:, None], pairs.rows.dtype.type(0), pairs.rows))
     without = fit(pairs, fold)[0].to_dict()
     assert fit(other, fold)[0].to_dict() == without != fitted[0].to_dict()
 
 
-def made_up(judged: list[tuple[int, float, bool, bool]]) -> Pairs:
-    """Pairs of (query, how far the title agrees, right, removed)."""
-    given = rows([Evidence(title=title, card=0.0) for _, title, _, _ in judged])
-    query, _, y, removed = (np.array(column) for column in zip(*judged, strict=True))
-    return Pairs(given, y.astype(bool), np.zeros(len(judged), np.int64), query, removed.astype(bool), 3)  # type: ignore[arg-type]
+def made_up(given: list[tuple[int, float, bool, bool]]) -> Pairs:
+    """Return pairs from (query, similarity of the title, right, removed)."""
+    evidences = rows([Evidence(title=title, card=0.0) for _, title, _, _ in given])
+    query, _, y, removed = (np.array(column) for column in zip(*given, strict=True))
+    return Pairs(evidences, y.astype(bool), np.zeros(len(given), np.int64), query, removed.astype(bool), 3)  # type: ignore[arg-type]
 
 
-def test_precision_is_of_the_best_that_is_left_of_each_reference_in_the_open_world() -> None:
+def test_precision_is_of_the_best_remaining_pair_in_the_open_world() -> None:
     class Titles:
-        """The title's agreement is the probability."""
+        """Return the similarity of the title as probability."""
 
         def probabilities(self, given: Any) -> Any:
             return given[:, COLUMN["title"]]
@@ -229,7 +230,7 @@ def test_precision_is_of_the_best_that_is_left_of_each_reference_in_the_open_wor
     assert set(reached) <= set(LEAST)
 
 
-def test_the_file_is_a_model_and_says_what_it_was_trained_on(trained: Path) -> None:
+def test_the_file_is_a_model_with_facts_about_its_training(trained: Path) -> None:
     data = json.loads(trained.read_bytes())
     model = Model.from_dict(data)
     assert json.loads(json.dumps(model.to_dict())) == data
@@ -239,15 +240,15 @@ def test_the_file_is_a_model_and_says_what_it_was_trained_on(trained: Path) -> N
     assert str(trained.parent) not in trained.read_text()
 
 
-def test_precisions_are_written_for_ascending_probabilities_and_do_not_fall(trained: Path) -> None:
+def test_precisions_ascend_with_the_probabilities(trained: Path) -> None:
     precisions_ = Model.from_dict(json.loads(trained.read_bytes())).precisions
     least, reached = zip(*precisions_, strict=True)
     assert list(least) == [value for value in LEAST if value in least] != []
-    assert list(reached) == sorted(reached), "where right and wrong are told apart"
+    assert list(reached) == sorted(reached), "right and wrong pairs are separable here"
     assert reached[-1] == 1.0
 
 
-def test_folds_list_each_paper_once_in_the_fold_of_its_name(trained: Path) -> None:
+def test_each_paper_is_listed_once_in_its_fold(trained: Path) -> None:
     folds = json.loads(trained.with_name("folds.json").read_bytes())["folds"]
     assert len(folds) == FOLDS
     cited = [paper for fold in folds for paper in fold["papers"]]

@@ -91,9 +91,7 @@ def test_all_vectors_are_right_after_a_process_was_killed(tmp_path: Path) -> Non
 
 @settings(max_examples=examples(30))
 @given(keys=st.integers(0, 40), vectors=st.integers(0, 40))
-def test_a_reader_changes_nothing_and_the_next_addition_repairs(
-    tmp_path_factory: object, keys: int, vectors: int
-) -> None:
+def test_a_reader_changes_nothing_and_the_next_addition_repairs(tmp_path_factory: object, keys: int, vectors: int) -> None:
     folder = tmp_path_factory.mktemp("torn")  # type: ignore[attr-defined]
     _check(CachedEncoder(FakeEncoder(), folder), ["a", "b"])
     for pattern, more in (("*.keys", keys), ("*.f16", max(vectors, keys))):

@@ -1,4 +1,4 @@
-"""The page: whole, closed to the outside, and hostile texts are only texts in it."""
+"""The report page is complete, loads nothing from outside, and shows hostile texts as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ABOUT = {
 
 
 class Reader(HTMLParser):
-    """Checks that every element is closed in turn, and keeps names, attributes and text."""
+    """Check that elements are nested correctly, and keep names, attributes and texts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ def _page(tmp_path: Path, evaluation: Evaluation) -> str:
     return target.read_text(encoding="utf-8")
 
 
-def test_the_page_needs_nothing_and_runs_nothing(tmp_path: Path) -> None:
+def test_the_page_loads_nothing_and_runs_nothing(tmp_path: Path) -> None:
     page = _page(tmp_path, _evaluation(tables=TABLES, rule=RULE))
     read = Reader(page)
     assert page.startswith("<!doctype html>")
@@ -121,24 +121,24 @@ def test_the_page_needs_nothing_and_runs_nothing(tmp_path: Path) -> None:
     assert "prefers-color-scheme: dark" in page
 
 
-def test_hostile_texts_are_shown_as_they_are_but_for_what_cannot_be_shown(tmp_path: Path) -> None:
+def test_hostile_texts_are_shown_with_control_characters_replaced(tmp_path: Path) -> None:
     page = _page(tmp_path, _evaluation(tables=TABLES, rule=RULE))
     shown = HOSTILE.replace("\x00", "\ufffd").replace("\u202e", "\ufffd")
     assert shown in "".join(Reader(page).texts)
     assert not re.search("[\x00\u202e]", page)
 
 
-def test_every_mistake_is_there_with_its_evidence_and_shares_are_only_counted(tmp_path: Path) -> None:
+def test_mistakes_are_listed_with_their_evidence_except_in_worlds_by_share(tmp_path: Path) -> None:
     evaluation = _evaluation()
     read = Reader(_page(tmp_path, evaluation))
     listed = len(evaluation.mistakes["closed"]) + len(evaluation.mistakes["open"])
     assert read.names.count("article") == listed
     text = "".join(read.texts)
-    for said in ("as cited", "linked", "best candidate, refused", "the target", "probability 0.7000", CAUSES["same title"]):
-        assert said in text
+    for part in ("as cited", "linked", "best candidate, refused", "the target", "probability 0.7000", CAUSES["same title"]):
+        assert part in text
 
 
-def test_a_page_does_not_grow_without_end_and_says_so(tmp_path: Path) -> None:
+def test_a_page_lists_a_limited_number_of_mistakes_and_states_it(tmp_path: Path) -> None:
     found = [_mistake("false", "same title")] * (MOST + 7)
     page = _page(tmp_path, Evaluation({"open": [each.outcome for each in found]}, ABOUT, {"open": found}))
     assert Reader(page).names.count("article") == MOST
@@ -147,7 +147,7 @@ def test_a_page_does_not_grow_without_end_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["closed", "open", "open_20", "raw_only.open"])
-def test_what_was_not_measured_is_left_out(tmp_path: Path, name: str) -> None:
+def test_sections_without_figures_are_left_out(tmp_path: Path, name: str) -> None:
     outcomes = _evaluation().outcomes[name]
     page = _page(tmp_path, Evaluation({name: outcomes}, ABOUT))
     links = re.findall(r'href="#(\w+)"', page)
@@ -165,27 +165,27 @@ def test_any_outcomes_make_a_page(tmp_path_factory: pytest.TempPathFactory, outc
 
 
 @given(st.text(), st.text())
-def test_text_comes_back_from_markup(text: str, value: str) -> None:
+def test_text_survives_markup(text: str, value: str) -> None:
     class Plain(HTMLParser):
-        said, given = "", ""
+        text, value = "", ""
 
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            self.given = attrs[0][1] or ""
+            self.value = attrs[0][1] or ""
 
         def handle_data(self, data: str) -> None:
-            self.said += data
+            self.text += data
 
     made = tag("p", text, title=value)
     parser = Plain()
     parser.feed(made)
     parser.close()
     unshown = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-    assert parser.said == unshown.sub("\ufffd", text)
-    assert parser.given == unshown.sub("\ufffd", value)
+    assert parser.text == unshown.sub("\ufffd", text)
+    assert parser.value == unshown.sub("\ufffd", value)
     made.encode()
 
 
-def test_markup_is_made_of_parts() -> None:
+def test_markup_joins_its_parts() -> None:
     assert tag("p", "a<b", [tag("b", 3), None], class_="x", data_y=None) == '<p class="x">a&lt;b<b>3</b></p>'
     assert tag("meta", charset="utf-8") == '<meta charset="utf-8"/>'
     assert joined(Markup("<br/>")) == "<br/>"
