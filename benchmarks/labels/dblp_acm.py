@@ -7,12 +7,12 @@ import gzip
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.labels.linking import Library, probability
+from benchmarks.labels.linking import Library, mistake, probability
 from benchmarks.labels.report import Peer, Row, Table
 from benchmarks.labels.scores import Answer, scores
 from benchmarks.labels.wording import last_names, reference_of, unescaped, year_of
@@ -33,11 +33,11 @@ def read(path: Path, kind: str) -> dict[str, tuple[Work, Reference]]:
 
 
 def _sides(id_: str, fields: dict[str, str]) -> tuple[Work, Reference]:
-    said = {name: unescaped(value or "") for name, value in fields.items()}
-    names = [name.strip() for name in said.get("authors", "").split(",") if name.strip()]
+    found = {name: unescaped(value or "") for name, value in fields.items()}
+    names = [name.strip() for name in found.get("authors", "").split(",") if name.strip()]
     work = Work(
-        id=id_, title=said.get("title") or None, authors=last_names(names), venue=said.get("venue") or None,
-        year=year_of(said.get("year")),
+        id=id_, title=found.get("title") or None, authors=last_names(names), venue=found.get("venue") or None,
+        year=year_of(found.get("year")),
     )  # fmt: skip
     return work, reference_of(work, names)
 
@@ -85,14 +85,11 @@ def linkage(folder: Path, library: Library, limit: int | None = None) -> Row:
         Answer(target is not None, link.cited is not None, target is not None and link.cited == target)
         for link, target in zip(links, meant, strict=True)
     ]
-    wrong: list[dict[str, Any]] = []
-    for number, link, target, answer in zip(numbers, links, meant, given, strict=True):
-        if not answer.right and (answer.linked or answer.present):
-            kind = "missed" if not answer.linked else "other work" if answer.present else "absent"
-            wrong.append(
-                {"kind": kind, "reference": f"dblp:{number}", "cited": link.cited, "meant": target,
-                 "probability": link.probability, "method": link.method, "reasons": list(link.reasons)}
-            )  # fmt: skip
+    wrong = [
+        {**mistake(answer, link), "reference": f"dblp:{number}", "meant": target}
+        for number, link, target, answer in zip(numbers, links, meant, given, strict=True)
+        if not answer.right and (answer.linked or answer.present)
+    ]
     return Row("DBLP linked into ACM", f"{len(catalog):,} works", scores(given), wrong)
 
 

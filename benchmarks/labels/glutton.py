@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import orjson
 
-from benchmarks.labels.linking import Library
+from benchmarks.labels.linking import Library, mistake
 from benchmarks.labels.report import Peer, Row, Table
 from benchmarks.labels.scores import Answer, scores
-from benchmarks.labels.wording import Place, letters, one_line, years
+from benchmarks.labels.wording import RecordKey, letters, one_line, years
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Link, Reference, Work
 from reflink.evaluation.records import Listing, read_works
@@ -29,7 +29,7 @@ from reflink.stripping import strip
 
 #: Letters and digits of a title compared with the text, and the minimum length of an informative title (not "The").
 _BEGINNING: Final = 60
-_TELLING: Final = 12
+_MIN_LETTERS: Final = 12
 FILE: Final = "references-doi-matching.json.gz"
 #: Figures of its documentation (Benchmarking.md of biblio-glutton), each against the whole of Crossref, September 2021.
 PEERS: Final = (
@@ -56,7 +56,7 @@ class Labelled:
         title = letters(self.fields.title)[:_BEGINNING]
         page = re.escape((self.fields.first_page or "").lower())
         in_text = page and re.search(rf"(?<![^\W_]){page}(?![^\W_])", self.raw.raw_text.lower())
-        return bool((len(title) >= _TELLING and title in letters(self.raw.raw_text)) or in_text)
+        return bool((len(title) >= _MIN_LETTERS and title in letters(self.raw.raw_text)) or in_text)
 
 
 def read(path: Path) -> list[Labelled]:
@@ -68,11 +68,11 @@ def read(path: Path) -> list[Labelled]:
 def _labelled(number: int, line: Mapping[str, str]) -> Labelled:
     text = strip(one_line(line["reference"]))
     raw = Reference(id=f"glutton:{number}", citing=f"glutton:citing:{number}", position=1, raw_text=text)
-    said = {name: " ".join(line.get(name, "").split()) or None for name in ("atitle", "jtitle", "volume", "firstPage")}
+    found = {name: " ".join(line.get(name, "").split()) or None for name in ("atitle", "jtitle", "volume", "firstPage")}
     author = line.get("firstAuthor", "").strip()
     fields = raw.model_copy(
         update={
-            "title": said["atitle"], "venue": said["jtitle"], "volume": said["volume"], "first_page": said["firstPage"],
+            "title": found["atitle"], "venue": found["jtitle"], "volume": found["volume"], "first_page": found["firstPage"],
             "last_names": (author,) if author else (),
         }
     )  # fmt: skip
@@ -85,13 +85,13 @@ class Targets:
     def __init__(self, listings: Sequence[Listing]) -> None:
         self._groups = Groups.read(listings)
         self._by_key: dict[str, list[str]] = defaultdict(list)
-        self._by_place: dict[tuple[Place, int], list[str]] = defaultdict(list)
+        self._by_record: dict[tuple[RecordKey, int], list[str]] = defaultdict(list)
         for work in (listing.work for listing in listings):
-            for key in work.ids.keys():  # noqa: SIM118
-                self._by_key[key].append(work.id)
-            place = Place.of(work.title, work.volume, work.fpage)
-            if all(place) and work.year:
-                self._by_place[place, work.year].append(work.id)
+            for id_key in work.ids.keys():  # noqa: SIM118
+                self._by_key[id_key].append(work.id)
+            key = RecordKey.of(work.title, work.volume, work.fpage)
+            if all(key) and work.year:
+                self._by_record[key, work.year].append(work.id)
 
     def by_identifier(self, label: Ids) -> frozenset[str]:
         """Return the ids of the works with the label's identifiers, and of the works in their groups."""
@@ -100,8 +100,8 @@ class Targets:
 
     def by_rule(self, fields: Reference) -> frozenset[str]:
         """Return the ids of the works (and their groups) equal by title, volume, first page, and a year of the text."""
-        place = Place.of(fields.title, fields.volume, fields.first_page)
-        equal = (id_ for year in years(fields.raw_text) for id_ in self._by_place.get((place, year), ()))
+        key = RecordKey.of(fields.title, fields.volume, fields.first_page)
+        equal = (id_ for year in years(fields.raw_text) for id_ in self._by_record.get((key, year), ()))
         return frozenset(same for id_ in equal for same in self._groups.same(id_))
 
 
@@ -134,7 +134,7 @@ def shared(labelled: Sequence[Labelled], listings: Sequence[Listing], library: L
         name = f"{len(listings):,} works, {what}"
         for part, meant in (("label in the catalog", by_identifier), ("or an equal record", by_rule)):
             given = answers(links, meant, catalog)
-            rows.append(Row(name, part, scores(given), wrong(labelled, links, given, meant, catalog)))
+            rows.append(Row(name, part, scores(given), wrong(labelled, links, given, meant)))
         agreeing = [answer for answer, agrees in zip(answers(links, by_rule, catalog), agree, strict=True) if agrees]
         rows.append(Row(name, "the same, text agrees with label", scores(agreeing)))
     return rows
@@ -162,7 +162,7 @@ def own(labelled: Sequence[Labelled], library: Library) -> list[Row]:
                 frozenset([doi] if doi in catalog else []) for doi in (each.label.doi or each.fields.id for each in labelled)
             ]
             given = answers(links, meant, catalog)
-            found = wrong(labelled, links, given, meant, catalog)
+            found = wrong(labelled, links, given, meant)
             name = f"own {len(catalog):,} works, {what}"
             rows.append(Row(name, "half removed" if half else "all", scores(given), found))
             of_again = [answer for answer, second in zip(given, again, strict=True) if second]
@@ -182,26 +182,17 @@ def work_of(each: Labelled, id_: str) -> Work:
 
 
 def wrong(
-    labelled: Sequence[Labelled],
-    links: Sequence[Link],
-    given: Sequence[Answer],
-    meant: Sequence[frozenset[str]],
-    catalog: Catalog,
+    labelled: Sequence[Labelled], links: Sequence[Link], given: Sequence[Answer], meant: Sequence[frozenset[str]]
 ) -> list[dict[str, Any]]:
     """Return the cases to inspect: wrong links, and targets that were not linked."""
-    found = []
-    for each, link, answer, ids in zip(labelled, links, given, meant, strict=True):
-        if answer.right or not (answer.linked or answer.present):
-            continue
-        kind = "missed" if not answer.linked else "other work" if answer.present else "absent"
-        found.append(
-            {
-                "kind": kind, "reference": each.raw.id, "doi": each.label.doi, "pmid": each.label.pmid, "cited": link.cited,
-                "meant": sorted(ids), "probability": link.probability, "method": link.method, "reasons": list(link.reasons),
-                "runner_up": link.runner_up.cited if link.runner_up else None,
-            }
-        )  # fmt: skip
-    return found
+    return [
+        {
+            **mistake(answer, link), "reference": each.raw.id, "doi": each.label.doi, "pmid": each.label.pmid,
+            "meant": sorted(ids), "runner_up": link.runner_up.cited if link.runner_up else None,
+        }
+        for each, link, answer, ids in zip(labelled, links, given, meant, strict=True)
+        if not answer.right and (answer.linked or answer.present)
+    ]  # fmt: skip
 
 
 WAYS: Final = {"raw": "text alone", "fields": "text and fields"}

@@ -7,7 +7,9 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from benchmarks.labels.scores import Answer
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Link, Reference, Work
 from reflink.evaluation.judges import HeldOut
@@ -49,6 +51,13 @@ class Library:
     def link(self, references: Sequence[Reference], catalog: Catalog, what: str) -> list[Link]:
         """Link each by the shipped verdict: no set here names its citing papers, so none can be held out."""
         return link_held_out(references, catalog, self.encoder, self.policy, HeldOut.shipped(), what)
+
+
+def mistake(answer: Answer, link: Link) -> dict[str, Any]:
+    """Return the kind of a mistake, and the link with its evidence."""
+    kind = "missed" if not answer.linked else "other work" if answer.present else "absent"
+    known = {"probability": link.probability, "method": link.method, "reasons": list(link.reasons)}
+    return {"kind": kind, "cited": link.cited, **known}
 
 
 def probability(reference: Reference, work: Work) -> float:

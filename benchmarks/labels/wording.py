@@ -61,15 +61,15 @@ def letters(text: str | None) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text or "").lower()))
 
 
-class Place(NamedTuple):
-    """Where a work stands: title, volume and first page without typographic differences; empty: unknown."""
+class RecordKey(NamedTuple):
+    """Title, volume and first page of a record without typographic differences; empty: unknown."""
 
     title: str
     volume: str
     page: str
 
     @classmethod
-    def of(cls, title: str | None, volume: str | None, page: str | None) -> Place:
+    def of(cls, title: str | None, volume: str | None, page: str | None) -> RecordKey:
         """Normalise the fields as written: "Vol. 012(3)" is "12", "S012-19" is "s12"."""
         number, first = _NUMBER.search(volume or ""), _PAGE.search((page or "").lower())
         return cls(
@@ -84,10 +84,10 @@ def reference_of(work: Work, names: Sequence[str] = ()) -> Reference:
 
     Identifiers are left out.
     """
-    place = ":".join(part for part in (work.volume, work.fpage) if part)
+    locator = ":".join(part for part in (work.volume, work.fpage) if part)
     year = None if work.year is None else str(work.year)
-    said = (", ".join(names or work.authors), work.title, work.venue, year, place)
+    parts = (", ".join(names or work.authors), work.title, work.venue, year, locator)
     return Reference(
-        id=f"{work.id}#1", citing=f"citing:{work.id}", position=1, raw_text=". ".join(part for part in said if part),
+        id=f"{work.id}#1", citing=f"citing:{work.id}", position=1, raw_text=". ".join(part for part in parts if part),
         title=work.title, last_names=work.authors, venue=work.venue, year=work.year, volume=work.volume, first_page=work.fpage,
     )  # fmt: skip

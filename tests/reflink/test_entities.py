@@ -1,4 +1,4 @@
-"""What is read, compared and answered: nothing lost on the way through JSON, and bad input named."""
+"""Entities survive JSON without loss, and bad input is reported with its field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANY = st.sampled_from(ENTITIES).flatmap(instances)
 
 
 @given(ANY)
-def test_an_entity_comes_back_as_it_was(entity: Entity):
+def test_an_entity_survives_json(entity: Entity):
     model = type(entity)
     assert model.from_json(entity.to_json()) == entity
     assert model.from_json(entity.to_json().decode()) == entity
@@ -27,7 +27,7 @@ def test_an_entity_comes_back_as_it_was(entity: Entity):
 
 
 @given(ANY)
-def test_what_is_missing_is_absent(entity: Entity):
+def test_default_values_are_omitted_from_json(entity: Entity):
     document = entity.to_dict()
     for name, info in type(entity).model_fields.items():
         assert (name in document) == (info.is_required() or getattr(entity, name) != info.default)
@@ -42,7 +42,7 @@ def test_unknown_fields_are_kept_at_every_depth(entity: Entity, data: st.DataObj
 
 
 @given(ANY)
-def test_equal_entities_can_be_kept_in_sets(entity: Entity):
+def test_equal_entities_have_equal_hashes(entity: Entity):
     assert hash(entity) == hash(type(entity).from_json(entity.to_json()))
 
 
@@ -59,14 +59,14 @@ def test_equal_entities_can_be_kept_in_sets(entity: Entity):
         (Paper, '{"id": "a", "references": [{"id": "r", "citing": "a", "position": "x"}]}', "Paper: references.0.position: "),
     ],
 )
-def test_bad_input_is_named_in_one_line_and_not_repeated(model: type[Entity], text: str, message: str):
+def test_bad_input_is_reported_by_field_in_one_line_without_its_value(model: type[Entity], text: str, message: str):
     with pytest.raises(BadRecord, match=message) as error:
         model.from_json(text)
     assert "\n" not in str(error.value)
     assert "MMVII" not in str(error.value)
 
 
-def test_a_dictionary_is_checked_as_strictly():
+def test_a_dictionary_is_checked_like_json():
     with pytest.raises(BadRecord, match="Work: id: "):
         Work.from_dict({"id": None})
 
@@ -76,7 +76,7 @@ def test_entities_cannot_be_changed():
         Work(id="a").title = "b"  # type: ignore[misc]
 
 
-def test_ids_are_named_in_the_order_in_which_they_name_works():
+def test_keys_of_ids_have_a_fixed_order():
     ids = Ids(arxiv="0704.0001", pmcid="PMC1", pmid="1", doi="10.1/a")
     assert ids.keys() == ("doi:10.1/a", "pmid:1", "pmcid:PMC1", "arxiv:0704.0001")
     assert tuple(key.split(":")[0] for key in ids.keys()) == ID_KINDS  # noqa: SIM118
@@ -84,7 +84,7 @@ def test_ids_are_named_in_the_order_in_which_they_name_works():
     assert Ids().keys() == ()
 
 
-def test_the_query_is_the_citation_without_its_identifiers():
+def test_the_query_is_the_citation_without_identifiers():
     reference = Reference(id="a", citing="b", position=1, raw_text="Doe. First. doi:10.1/a", raw_noid="Doe. First.")
     assert reference.raw_query == "Doe. First."
     assert Reference(id="a", citing="b", position=1, raw_text="Doe.").raw_query == "Doe."
@@ -92,7 +92,7 @@ def test_the_query_is_the_citation_without_its_identifiers():
 
 
 @given(instances(Paper))
-def test_a_paper_is_a_work_with_all_that_works_have(paper: Paper):
+def test_the_work_of_a_paper_has_all_shared_fields(paper: Paper):
     work = paper.work()
     for name in set(Work.model_fields) & set(Paper.model_fields):
         assert getattr(work, name) == getattr(paper, name), name
@@ -110,6 +110,6 @@ def test_a_paper_is_a_work_with_all_that_works_have(paper: Paper):
         (("corrected-by", "retracts", "concerns", "has-version"), None),
     ],
 )
-def test_a_papers_status_is_what_it_says_of_itself(kinds: tuple[Relation, ...], status: str | None):
+def test_the_status_of_a_paper_follows_from_its_notices(kinds: tuple[Relation, ...], status: str | None):
     paper = Paper(id="doi:10.1/a", related=tuple(Related(kind=kind, ids=Ids()) for kind in kinds))
     assert paper.work().status == status

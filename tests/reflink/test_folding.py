@@ -1,4 +1,4 @@
-"""Folding: two typesetters' spellings of the same words become one."""
+"""Folding makes typographic variants of the same words equal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reflink.folding import compact, fold, folded_words
 from tests.reflink.verdict import plain
 
-#: Any text, ASCII, and what folding has rules for: accents, Greek, apostrophes, what is deleted, scrambled letters.
+#: Any text, ASCII, and characters with rules: accents, Greek, apostrophes, deleted characters, wrongly decoded letters.
 texts = (
     st.text()
     | st.text(alphabet=[chr(code) for code in range(128)])
@@ -34,31 +34,27 @@ texts = (
         (" \t\n", ""),
     ],
 )
-def test_spellings_are_folded(text: str, folded: str) -> None:
+def test_variants_have_this_folded_form(text: str, folded: str) -> None:
     assert fold(text) == folded
     assert folded_words(text) == folded.split()
     assert compact(text) == folded.replace(" ", "")
 
 
 @given(texts)
-def test_folding_is_that_of_the_plain_reading_letter_by_letter(text: str) -> None:
+def test_folding_equals_the_plain_implementation(text: str) -> None:
     assert fold(text) == plain.fold(text)
     assert compact(text) == plain.fold(text).replace(" ", "")
     assert " ".join(folded_words(text)) == fold(text)
 
 
 @given(texts)
-def test_what_is_folded_stays_as_it_is(text: str) -> None:
+def test_folded_text_is_stable_and_has_lower_case_letters_and_digits_only(text: str) -> None:
     assert fold(fold(text)) == fold(text)
     assert compact(compact(text)) == compact(text)
+    assert all(char.isalnum() and char == char.lower() for char in compact(text))
+    assert "  " not in fold(text)
 
 
 @given(texts, texts)
-def test_words_are_folded_each_for_itself(a: str, b: str) -> None:
+def test_words_are_folded_separately(a: str, b: str) -> None:
     assert fold(f"{a} {b}") == f"{fold(a)} {fold(b)}".strip()
-
-
-@given(texts)
-def test_what_is_folded_has_small_letters_and_digits_only(text: str) -> None:
-    assert all(char.isalnum() and char == char.lower() for char in compact(text))
-    assert "  " not in fold(text)

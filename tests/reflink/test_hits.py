@@ -11,7 +11,7 @@ def test_rows_are_padded_with_none_and_nan() -> None:
     assert np.isnan(hits.scores[1:]).all()
 
 
-def test_iteration_leaves_the_absent_out() -> None:
+def test_iteration_omits_absent_hits() -> None:
     hits = Hits.collect([(["b"], [0.5]), ([], [])], 2, 2, np.float64)
     assert len(hits) == 2
     assert list(hits) == [[("b", 0.5)], []]

@@ -1,4 +1,4 @@
-"""Spellings of identifiers as real references have them, and laws that hold for any text."""
+"""Identifiers as real references spell them, and laws for any text."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_an_arxiv_doi_is_an_arxiv_id_too() -> None:
     assert extract("doi:10.48550/arXiv.2101.00001v3") == Ids(doi="10.48550/arxiv.2101.00001v3", arxiv="2101.00001")
 
 
-def test_numbers_are_no_identifiers() -> None:
+def test_plain_numbers_are_not_identifiers() -> None:
     assert extract("Lancet 2000; 356: 1083. 11009150") is identifiers.NO_IDS
 
 
@@ -138,7 +138,7 @@ def test_work_id_needs_something(source: str | None) -> None:
         work_id(Ids(), source)
 
 
-def test_long_sources_stay_apart_and_short() -> None:
+def test_ids_of_long_sources_are_distinct_and_short() -> None:
     one, other = work_id(Ids(), "x" * 5000 + "1"), work_id(Ids(), "x" * 5000 + "2")
     assert one != other
     assert len(one.encode()) == workids.MAX_SOURCE_ID
@@ -148,14 +148,14 @@ def test_long_sources_stay_apart_and_short() -> None:
 @example("10.1000/a%2525%23b")
 @example("10.1000/a&amp;lt;b")
 @example(f"10.1000/{SICI}")
-def test_normalising_again_changes_nothing(text: str) -> None:
+def test_normalising_is_idempotent(text: str) -> None:
     for normalise in identifiers.NORMALISERS.values():
         known = normalise(text)
         assert known is None or normalise(known) == known
 
 
 @given(TEXTS)
-def test_what_is_found_is_normal(text: str) -> None:
+def test_found_identifiers_are_normalised(text: str) -> None:
     found = extract(text)
     for kind, value in found:
         assert value is None or identifiers.NORMALISERS[kind](value) == value
@@ -165,7 +165,7 @@ _GLUED = (
     "a B 1 . - _ ( ) [ ] { } / < > <1:: 1> 3.0.CO;2- # & &lt; &gt; &amp; % %25 %2F %3C %3E %23 %20 %C3%A9 %FF ; , : epub "
     "Epub .epub PMID pubmed pmc1 (pmid [pubmed http: https: www. doi: .available ,accessed | é \u0661 ſ ~ = \x01 \x00"
 ).split(" ")
-#: Texts that are nearly a DOI, with what publishers' software glues to one.
+#: Texts similar to a DOI, with fragments that publishers' software appends to DOIs.
 DOI_LIKE = st.builds(
     "{}{}{}".format,
     st.sampled_from(("10.1000/", "10.1000%2F", "doi:10.1000/", "10. 1000/ ", "10.1000.10/", "https://doi.org/10.1000/")),
@@ -183,7 +183,7 @@ NEARLY_PLAIN = st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern in
 @example("10.1000%2F.epubPMID")
 @example("10.1000/<::1>")
 @example("10.1000/#<::>")
-def test_a_doi_is_normalised_to_itself(text: str) -> None:
+def test_a_normalised_doi_is_stable(text: str) -> None:
     for doi in (extract(text).doi, normalise_doi(text)):
         assert doi is None or (normalise_doi(doi) == doi and extract(doi).doi == doi)
 
@@ -191,7 +191,7 @@ def test_a_doi_is_normalised_to_itself(text: str) -> None:
 @given(st.one_of(DOI_LIKE, NEARLY_PLAIN))
 @example("10.1000/" + "x" * (identifiers.MAX_DOI - 8))
 @example("10.1000/" + "x" * (identifiers.MAX_DOI - 7))
-def test_the_quick_path_of_dois_is_the_slow_one(text: str) -> None:
+def test_the_fast_path_of_dois_equals_the_general_one(text: str) -> None:
     found = identifiers._first_doi(text)
     assert normalise_doi(text) == (found[2] if found else None)
 

@@ -1,4 +1,4 @@
-"""Nothing learnt is loaded that is not known, and nothing loaded can run code."""
+"""Shipped models are loaded only if their hash matches, and no loaded file can run code."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.data import ROOT
 
 
 @pytest.mark.parametrize("name", shipped.SHA256)
-def test_the_hash_is_that_of_the_file(name: str):
+def test_the_hash_matches_the_file(name: str):
     """If this fails after training: write the new sha256 into reflink/shipped.py."""
     assert hashlib.sha256(resources.files("reflink").joinpath(name).read_bytes()).hexdigest() == shipped.SHA256[name]
 
 
 @pytest.mark.parametrize(("name", "load"), [("recognition/weights.npz", tagger), ("verdict/model.json", verdict)])
-def test_a_file_that_was_changed_is_not_loaded(name: str, load: object, monkeypatch: pytest.MonkeyPatch):
+def test_a_changed_file_is_refused(name: str, load: object, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(shipped.SHA256, name, "0" * 64)
     load.cache_clear()  # type: ignore[attr-defined]
     with pytest.raises(ModelNotFound, match=f"{re.escape(name)}: not the file that comes with this version"):
@@ -36,14 +36,14 @@ def test_a_file_that_was_changed_is_not_loaded(name: str, load: object, monkeypa
     load()  # type: ignore[operator]
 
 
-def test_a_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_file_is_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(shipped.SHA256, "verdict/no.json", "")
     with pytest.raises(ModelNotFound, match=r"no\.json: cannot be read"):
         shipped.read("verdict/no.json")
 
 
-def test_models_are_loaded_from_safetensors_only_and_without_their_own_code():
-    """tests/test_no_pickle.py looks for pickles everywhere; this, that no loader falls back to one."""
+def test_models_are_loaded_from_safetensors_without_remote_code():
+    """No loader may fall back to a pickle; tests/test_no_pickle.py searches the tree for pickles."""
     calls = [
         node
         for path in sorted((ROOT / "reflink").rglob("*.py"))
@@ -67,7 +67,7 @@ def test_an_encoder_whose_weights_are_pickles_is_refused(name: str, tmp_path: Pa
         Encoder(str(tmp_path), device="cpu")
 
 
-def test_a_pickle_that_is_not_read_since_safetensors_are_beside_it_is_no_hindrance(tmp_path: Path):
+def test_a_pickle_beside_safetensors_is_ignored(tmp_path: Path):
     for name in ("model.safetensors", "pytorch_model.bin"):
         (tmp_path / name).write_bytes(b"")
     refuse_pickles(tmp_path)

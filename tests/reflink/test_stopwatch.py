@@ -1,4 +1,4 @@
-"""Time is shared out without a gap, and none is invented."""
+"""Laps add up to the elapsed time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ seconds = st.integers(0, 1000).map(float)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), seconds)))
-def test_laps_add_up_to_the_whole_time(laps: list[tuple[str, float]]) -> None:
+def test_laps_add_up_to_the_elapsed_time(laps: list[tuple[str, float]]) -> None:
     times = accumulate((time for _, time in laps), initial=5.0)
     watch = Stopwatch(lambda: next(times))
     for step, _ in laps:
@@ -22,9 +22,9 @@ def test_laps_add_up_to_the_whole_time(laps: list[tuple[str, float]]) -> None:
 
 
 @given(seconds, seconds)
-def test_what_moves_is_at_most_what_there_is(there: float, told: float) -> None:
-    times = iter([0.0, there])
+def test_a_moved_time_is_limited_by_the_step(elapsed: float, moved: float) -> None:
+    times = iter([0.0, elapsed])
     watch = Stopwatch(lambda: next(times))
     watch.lap("model")
-    watch.move(told, "model", "tokens")
-    assert watch.seconds == {"model": max(0.0, there - told), "tokens": min(there, told)}
+    watch.move(moved, "model", "tokens")
+    assert watch.seconds == {"model": max(0.0, elapsed - moved), "tokens": min(elapsed, moved)}

@@ -1,4 +1,4 @@
-"""Texts without identifiers: nothing is found in them again, and words that only look like labels stay."""
+"""Stripped texts contain no identifiers and keep words that only look like labels."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tests.reflink.test_identifiers import DOI_LIKE, TEXTS
 
 
 def tight(text: str) -> str:
-    """As the text of a citation comes: white space collapsed, none before punctuation."""
+    """Collapse white space, and remove it before punctuation, as in the text of a citation."""
     text = " ".join(text.split())
     for mark in ",.;:)]":
         text = text.replace(f" {mark}", mark)
     return text
 
 
-def test_strip_leaves_words_alone() -> None:
+def test_strip_keeps_words() -> None:
     text = "Searching PubMed: a guide (with doi examples), 10.5 cm"
     assert strip(text) == text
 
 
-def test_strip_takes_the_label_of_what_was_removed() -> None:
+def test_strip_removes_the_label_of_an_identifier() -> None:
     assert strip(f"Lancet 356 (doi: {REMOVED}) 1083 PubMed: {REMOVED}.") == "Lancet 356 1083."
 
 
@@ -33,7 +33,7 @@ def test_strip_takes_the_label_of_what_was_removed() -> None:
 @example("10.10.1000/b00/c")
 @example("PMPMC12345C12345")
 @example("doi:\x0110.1000/x")
-def test_nothing_is_found_in_what_is_stripped(text: str) -> None:
+def test_stripped_text_contains_no_identifier(text: str) -> None:
     bare = strip(text)
     assert extract(bare) == Ids()
     assert strip(bare) == bare
@@ -48,13 +48,13 @@ def test_nothing_is_found_in_what_is_stripped(text: str) -> None:
 @example("A (doi \x01")
 @example("A , \x01")
 @example("\x01 10.1000/a \x01")
-def test_separate_is_extract_and_strip(text: str) -> None:
-    for one in (tight(text), tight(text.replace(REMOVED, ""))):
-        found, rest = separate(one)
-        assert found == {kind: value for kind, value in extract(one) if value}
-        assert rest == strip(one)
-        if not identifiers.promising(one):
-            assert separate(one, plain=True) == ({}, rest)
+def test_separate_equals_extract_and_strip(text: str) -> None:
+    for part in (tight(text), tight(text.replace(REMOVED, ""))):
+        found, rest = separate(part)
+        assert found == {kind: value for kind, value in extract(part) if value}
+        assert rest == strip(part)
+        if not identifiers.promising(part):
+            assert separate(part, plain=True) == ({}, rest)
 
 
 WORDS = st.sampled_from(
@@ -63,6 +63,6 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=12))
-def test_marks_are_removed_alike_with_and_without_a_look_for_identifiers(words: list[str]) -> None:
+def test_marks_are_removed_equally_with_and_without_a_search_for_identifiers(words: list[str]) -> None:
     for text in (tight(" ".join(words)), tight("".join(words))):
         assert separate(text, plain=True) == separate(text) == ({}, strip(text))

@@ -1,4 +1,4 @@
-"""Nothing that input holds can control a terminal or pose as another line."""
+"""Input can neither control a terminal nor imitate another line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.test_layers import MODULES, name_of
 
 HOSTILE = "a\x1b[2J\x1b]0;title\x07\rb\x08\x7f\x9b31m\u202e\u2028[red]c[/] :warning:"
 SHOWN = r"a\u001b[2J\u001b]0;title\u0007\u000db\u0008\u007f\u009b31m\u202e\u2028[red]c[/] :warning:"
-#: What rich leaves out of a Text of its own making.
+#: Without the characters that rich removes from its own Text objects.
 STRIPPED = SHOWN.replace("\\u0007", "").replace("\\u0008", "").replace("\\u000d", "")
 DIRECTIONS = ("LRO", "RLO", "LRE", "RLE", "PDF", "LRI", "RLI", "FSI", "PDI")
 TEXTS = st.text(st.one_of(st.characters(), st.sampled_from(HOSTILE)))
@@ -31,9 +31,7 @@ TEXTS = st.text(st.one_of(st.characters(), st.sampled_from(HOSTILE)))
 def test_printable_text_has_no_control_characters_and_keeps_all_others(text: str):
     shown = printable(text)
     assert all(char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp") for char in shown)
-    assert not any(
-        unicodedata.bidirectional(char) in ("LRO", "RLO", "LRE", "RLE", "PDF", "LRI", "RLI", "FSI", "PDI") for char in shown
-    )
+    assert not any(unicodedata.bidirectional(char) in DIRECTIONS for char in shown)
     assert printable(shown) == shown
     assert "\n" not in one_line(text)
     if all(char in "\n\t" or char.isprintable() for char in text):
@@ -41,14 +39,14 @@ def test_printable_text_has_no_control_characters_and_keeps_all_others(text: str
 
 
 @given(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(HOSTILE))))
-def test_json_means_the_same_afterwards(text: str):
+def test_printable_json_keeps_its_meaning(text: str):
     assert orjson.loads(printable(orjson.dumps({"text": text}).decode())) == {"text": text}
     assert json.loads(one_line(json.dumps([text], ensure_ascii=False))) == [text]
 
 
-def test_what_is_printed_is_guarded(capsys: pytest.CaptureFixture[str]):
+def test_printed_text_is_escaped(capsys: pytest.CaptureFixture[str]):
     guard()
-    guard()  # of a second command in the process: the same
+    guard()  # a second command in the process
     print(HOSTILE, "\n", flush=True)
     print(HOSTILE, file=sys.stderr)
     sys.stderr.writelines([HOSTILE, "\udce9\n"])
@@ -59,7 +57,7 @@ def test_what_is_printed_is_guarded(capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize("colour", [False, True])
-def test_a_terminal_shows_text_and_obeys_none_of_it(colour: bool):
+def test_a_terminal_shows_control_characters_and_markup_as_text(colour: bool):
     file = io.StringIO()
     terminal = Terminal(file=file, width=2000, force_terminal=colour, color_system=None, highlight=False)
     table = Table(box=None)
@@ -76,7 +74,7 @@ def test_a_terminal_shows_text_and_obeys_none_of_it(colour: bool):
     ]  # fmt: skip
 
 
-def test_a_complaint_during_a_progress_bar_is_text_too(monkeypatch: pytest.MonkeyPatch):
+def test_a_message_during_a_progress_bar_is_escaped(monkeypatch: pytest.MonkeyPatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
     guard()
@@ -88,8 +86,8 @@ def test_a_complaint_during_a_progress_bar_is_text_too(monkeypatch: pytest.Monke
     assert "\x07" not in file.getvalue()
 
 
-def test_every_console_is_a_terminal_of_ours():
-    """rich's own Console reads markup in what it prints, and passes control characters."""
+def test_every_console_is_a_terminal_of_reflink():
+    """rich's own Console interprets markup and passes control characters."""
     for path in MODULES:
         names = {
             f"{node.module}.{alias.name}"

@@ -1,4 +1,4 @@
-"""The published normalisation, character by character, and the representative texts made with it."""
+"""The published normalisation, character by character, and the texts made with it."""
 
 import string
 import unicodedata
@@ -20,7 +20,7 @@ SUNFLOWER = Work(
 
 
 def plain(text: str, lexical: bool, limit: int | None) -> str:
-    """The method's sentence, word for word: truncate, lowercase, delete punctuation, (replace the rest), collapse, strip."""
+    """Normalise as published: truncate, lowercase, delete punctuation, (replace the rest), collapse, strip."""
     out = ""
     for char in text[:limit].lower():
         if unicodedata.category(char)[0] == "P" or char in string.punctuation:
@@ -32,12 +32,12 @@ def plain(text: str, lexical: bool, limit: int | None) -> str:
 @given(st.text(), st.booleans(), st.none() | st.integers(0, 20))
 @example("İstanbul’s ﬁrst—“β‑cell”\u00a0$5\tx", True, None)
 @example("\ufeffA\x00b\x85c_d`e^f~g+h<i=j>k|l", False, None)
-def test_normalise_is_the_published_sentence(text: str, lexical: bool, limit: int | None) -> None:
+def test_normalise_equals_the_published_description(text: str, lexical: bool, limit: int | None) -> None:
     assert normalise(text, lexical=lexical, limit=limit) == plain(text, lexical, limit)
 
 
 @given(st.text())
-def test_lexical_text_has_37_letters_and_stays_as_it_is(text: str) -> None:
+def test_lexical_text_has_37_characters_and_is_stable(text: str) -> None:
     once = normalise(text, lexical=True)
     assert set(once) <= set(string.ascii_lowercase + string.digits + " ")
     assert "  " not in once
@@ -64,7 +64,7 @@ def test_empty_fields_keep_their_sep_and_leave_no_double_space() -> None:
     assert work_text(Work(id="w"), "T", lexical=True) == ""
 
 
-def test_raw_is_a_reference_entry_on_the_works_side_and_the_citation_on_the_other() -> None:
+def test_raw_text_is_an_entry_made_of_a_work_and_the_citation_of_a_reference() -> None:
     names = "wang naupane feng pedersen marzano"
     title = "direct metatranscriptomics survey of the sunflower microbiome and virome"
     for lexical in (True, False):
@@ -91,7 +91,7 @@ def test_both_sides_agree_in_every_mode_but_raw(mode: str) -> None:
         assert same == (mode != "Raw")
 
 
-def test_abstract_is_read_where_there_is_one() -> None:
+def test_an_abstract_is_part_of_the_text() -> None:
     class WithAbstract(Work):
         abstract: str | None = None
 
@@ -104,5 +104,5 @@ def test_an_unknown_field_is_refused() -> None:
         work_text(SUNFLOWER, "TX", lexical=True)  # type: ignore[arg-type]
 
 
-def test_a_megabyte_is_no_trouble() -> None:
+def test_a_megabyte_is_normalised() -> None:
     assert len(normalise("Ab, é\n" * 200_000, lexical=True)) == 200_000 * 3 - 1

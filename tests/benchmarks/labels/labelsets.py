@@ -1,4 +1,4 @@
-"""Small sets in the formats of those that others labelled, made up."""
+"""Small invented sets in the formats of the third-party ones."""
 
 from __future__ import annotations
 

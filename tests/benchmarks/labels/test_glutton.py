@@ -1,4 +1,4 @@
-"""biblio-glutton's set: how it is read, which works its labels mean, and what is measured of it."""
+"""biblio-glutton's set: its reading, the works of its labels, and its figures."""
 
 from __future__ import annotations
 
@@ -8,23 +8,10 @@ import pytest
 
 from benchmarks.labels import glutton
 from benchmarks.labels.linking import Library
-from benchmarks.labels.wording import Place
-from reflink.entities import Ids, Work
-from reflink.evaluation.records import Listing
-from reflink.evaluation.vectors import CachedEncoder
-from reflink.linking.policy import Policy
-from tests.benchmarks.labels.labelsets import WORKS, written
-from tests.reflink.catalog.works_of import FakeEncoder
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return written(tmp_path / "data")
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Library:
-    return Library(CachedEncoder(FakeEncoder(), tmp_path / "vectors"), Policy())
+from benchmarks.labels.wording import RecordKey
+from reflink.entities import Ids
+from reflink.evaluation.records import Listing, work_of
+from tests.benchmarks.labels.labelsets import WORKS
 
 
 def test_citations_are_read_without_identifiers_with_and_without_fields(data: Path):
@@ -52,9 +39,7 @@ def test_a_text_agrees_with_its_label_when_it_has_the_title_or_the_page(data: Pa
 
 
 def test_targets_are_found_by_any_identifier_with_their_group_and_by_equal_records(data: Path):
-    listings = [
-        Listing(Work.from_dict({**_work(work), "ids": _ids(work)}), work.get("title_group", work["id"])) for work in WORKS
-    ]
+    listings = [Listing(work_of(work), work.get("title_group", work["id"])) for work in WORKS]
     targets = glutton.Targets(listings)
     peas, rays, _, spring = glutton.read(data / "benchmarks" / "biblio_glutton" / glutton.FILE)
     assert targets.by_identifier(peas.label) == {"pmid:101", "doi:10.1000/twin"}
@@ -67,33 +52,25 @@ def test_targets_are_found_by_any_identifier_with_their_group_and_by_equal_recor
 @pytest.mark.parametrize("changed", [{"title": "Radiation"}, {"year": 2002}, {"volume": "8"}, {"fpage": None}, {"year": None}])
 def test_an_equal_record_is_equal_in_title_year_volume_and_page(data: Path, changed: dict[str, object]):
     rays = glutton.read(data / "benchmarks" / "biblio_glutton" / glutton.FILE)[1].fields
-    work = Work.from_dict(_work(WORKS[2]))
+    work = work_of(WORKS[2])
     other = work.model_copy(update=changed)
     assert glutton.Targets([Listing(work, work.id)]).by_rule(rays) == {work.id}
     assert glutton.Targets([Listing(other, other.id)]).by_rule(rays) == frozenset()
 
 
-def test_places_are_compared_without_typesetting():
-    assert Place.of("Béta-cells & Co.", "Vol. 012(3)", "S012-19") == Place.of("beta cells Co", "12", "s12")
-    assert Place.of(None, None, None) == ("", "", "")
-    assert Place.of("A", "XII", "iv")[1:] == ("xii", "iv")
+def test_record_keys_are_compared_without_typography():
+    assert RecordKey.of("Béta-cells & Co.", "Vol. 012(3)", "S012-19") == RecordKey.of("beta cells Co", "12", "s12")
+    assert RecordKey.of(None, None, None) == ("", "", "")
+    assert RecordKey.of("A", "XII", "iv")[1:] == ("xii", "iv")
 
 
-def test_a_work_made_of_a_citation_has_a_year_that_is_not_its_titles(data: Path):
+def test_the_year_of_a_work_made_of_a_citation_is_not_the_one_in_its_title(data: Path):
     one = glutton.read(data / "benchmarks" / "biblio_glutton" / glutton.FILE)[1]
     fields = one.fields.model_copy(
         update={"title": "Revised rules of 1995", "raw_text": "Bo A. Revised rules of 1995. 2003;1:2"}
     )
     assert glutton.work_of(glutton.Labelled(one.raw, fields, one.label), "x").year == 2003
     assert glutton.work_of(one, "x").year == 2001
-
-
-def _work(work: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in work.items() if name not in ("doi", "pmid", "title_group")}
-
-
-def _ids(work: dict[str, object]) -> dict[str, object]:
-    return {name: work[name] for name in ("doi", "pmid") if name in work}
 
 
 def test_glutton_is_measured_against_both_catalogs(data: Path, library: Library):

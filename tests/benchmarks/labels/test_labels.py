@@ -1,4 +1,4 @@
-"""The benchmark on other people's labels: their formats, what counts as right, and the command on small and on real files."""
+"""The benchmark on third-party labels: formats, figures, and the command on small and on real files."""
 
 from __future__ import annotations
 
@@ -16,23 +16,12 @@ from benchmarks.labels.scores import Answer, scores
 from benchmarks.labels.wording import first_page, last_names, one_line, reference_of, unescaped, year_of
 from reflink.entities import Ids, Work
 from reflink.evaluation.vectors import CachedEncoder
-from reflink.linking.policy import Policy
-from tests.benchmarks.labels.labelsets import OTHER, written
+from tests.benchmarks.labels.labelsets import OTHER
 from tests.data import shared_data
 from tests.reflink.catalog.works_of import FakeEncoder
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return written(tmp_path / "data")
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Library:
-    return Library(CachedEncoder(FakeEncoder(), tmp_path / "vectors"), Policy())
-
-
-def test_last_names_stand_before_the_comma_or_at_the_end():
+def test_last_names_are_before_the_comma_or_at_the_end():
     names = ["Felipe Cariño", "Jr.", "Bachelet Jeria, Michelle", "Bohr, Jr.", "Van Dyke III", "&NA;", ""]
     assert last_names(names) == ("Cariño", "Bachelet Jeria", "Bohr", "Dyke")
 
@@ -43,12 +32,12 @@ def test_lines_of_a_pdf_are_joined_and_numbers_keep_their_dash():
     )
 
 
-def test_characters_written_in_html_are_read():
+def test_html_character_references_are_replaced():
     assert unescaped("Lud&#228;scher  &amp; storage &; b") == "Ludäscher & storage &; b"
 
 
 @given(st.text("0123456789-–ex ", max_size=12))
-def test_a_first_page_is_how_the_pages_begin(pages: str):
+def test_a_first_page_is_the_beginning_of_the_pages(pages: str):
     found = first_page(pages)
     assert found is None or (found in pages and "-" not in found and "–" not in found)
 
@@ -65,7 +54,7 @@ def test_a_citation_made_of_a_record_has_its_fields_and_no_identifier():
 
 
 @given(st.lists(st.sampled_from([Answer(p, li, p and li and r) for p in (0, 1) for li in (0, 1) for r in (0, 1)]), max_size=60))
-def test_figures_are_those_counted_one_by_one_and_lie_in_their_intervals(given_answers: list[Answer]):
+def test_figures_equal_plain_counting_and_lie_in_their_intervals(given_answers: list[Answer]):
     found = scores(given_answers)
     linked, present = (sum(map(bool, each)) for each in ([a.linked for a in given_answers], [a.present for a in given_answers]))
     right = sum(bool(answer.right) for answer in given_answers)
@@ -80,7 +69,7 @@ def test_figures_are_those_counted_one_by_one_and_lie_in_their_intervals(given_a
         assert found["f1"] == pytest.approx(2 * precision * recall / (precision + recall) if right else 0)
 
 
-def test_fuzzycat_pairs_are_judged_both_ways(data: Path):
+def test_the_probability_of_a_fuzzycat_pair_is_symmetric(data: Path):
     pairs = fuzzycat.read(data / "benchmarks" / "fuzzycat")
     assert [(pair.names, pair.status) for pair in pairs] == [
         (("a", "b"), "EXACT"),
@@ -112,7 +101,7 @@ def test_records_serialised_for_ditto_are_read_with_empty_fields():
     assert dblp_acm.serialised(OTHER) == {"title": "beetles of the north", "authors": "", "venue": "", "year": "1970"}
 
 
-def test_identifiers_take_no_part_in_judging_a_pair():
+def test_identifiers_do_not_affect_the_verdict_on_a_pair():
     work = Work(id="x", ids=Ids(doi="10.1000/x"), title="Growth of crystals in clouds", authors=("Bo",), year=2001)
     reference = reference_of(work)
     with_ids = reference.model_copy(update={"ids": work.ids, "ids_weak": work.ids})
@@ -134,7 +123,7 @@ def test_the_command_prints_and_writes_every_set(
     assert "AMBIGUOUS" in printed
 
 
-def test_a_new_cache_begins_with_what_is_known_and_an_old_one_is_left_alone(tmp_path: Path):
+def test_a_new_cache_starts_with_known_vectors_and_an_existing_one_is_unchanged(tmp_path: Path):
     known, cache = tmp_path / "known", tmp_path / "deep" / "labels"
     encoder = CachedEncoder(FakeEncoder(), known)
     encoder.encode(["on ice", "on snow"])
@@ -147,7 +136,7 @@ def test_a_new_cache_begins_with_what_is_known_and_an_old_one_is_left_alone(tmp_
     assert not (tmp_path / "other").exists()
 
 
-def test_without_data_the_command_says_what_to_name(
+def test_the_command_without_data_names_the_option(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("REFLINK_SHARED_DATA", str(tmp_path))
@@ -155,7 +144,7 @@ def test_without_data_the_command_says_what_to_name(
     assert "--data" in capsys.readouterr().err
 
 
-def test_the_real_sets_have_the_sizes_their_readmes_give():
+def test_the_real_sets_have_the_documented_sizes():
     folder = shared_data() / "benchmarks"
     labelled = glutton.read(folder / "biblio_glutton" / glutton.FILE)
     assert (len(labelled), len({each.label.doi for each in labelled})) == (17_015, 16_803)
@@ -170,7 +159,7 @@ def test_the_real_sets_have_the_sizes_their_readmes_give():
     assert (len(test), sum(same for *_, same in test)) == (2473, 444)
 
 
-def test_most_real_pairs_are_judged_as_labelled():
+def test_most_verdicts_on_real_pairs_agree_with_the_labels():
     data = shared_data()
     assert fuzzycat.measure(data).rows[0].figures["accuracy"] > 0.8
     pairs = dblp_acm.read_pairs(data / "benchmarks" / "dblp_acm" / "ditto_structured_test.txt.gz")[:400]

@@ -1,4 +1,4 @@
-"""Files are complete under their name, or the ones before stay."""
+"""A file is complete under its name, or the previous file remains."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 from reflink.storage import durable
 
 
-def test_a_file_replaces_the_one_before(tmp_path: Path):
+def test_a_file_replaces_the_previous_one(tmp_path: Path):
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with durable.replacing(path) as file:
         file.write(b"new")
-        assert path.read_bytes() == b"old", "readers see no part of it"
+        assert path.read_bytes() == b"old", "readers do not see a part of it"
     assert path.read_bytes() == b"new"
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
 
 
-def test_an_error_leaves_the_one_before(tmp_path: Path):
+def test_an_error_keeps_the_previous_file(tmp_path: Path):
     path, partial = tmp_path / "a", tmp_path / "mine"
     path.write_bytes(b"old")
     with pytest.raises(TypeError), durable.replacing(path, partial) as file:
@@ -38,7 +38,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_the_content_is_on_the_disk_before_the_name(tmp_path: Path, calls: list[str]):
+def test_the_content_is_flushed_before_the_name(tmp_path: Path, calls: list[str]):
     durable.write(tmp_path / "a", b"new")
     assert calls == ["fsync a.partial", "replace a", f"fsync {tmp_path.name}"]
 

@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "folder"
 
 
-def test_what_was_saved_is_mapped_read_only(folder: Path) -> None:
+def test_saved_arrays_are_mapped_read_only(folder: Path) -> None:
     about, arrays = flatfiles.load(folder, KIND, WANTED)
     assert about == {"mode": "T"}
     assert arrays["a"].tolist() == [0, 1, 2, 3, 4]
@@ -29,12 +29,12 @@ def test_what_was_saved_is_mapped_read_only(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "b.npy", "manifest.json"]
 
 
-def test_empty_arrays_come_back(tmp_path: Path) -> None:
+def test_empty_arrays_are_restored(tmp_path: Path) -> None:
     flatfiles.save(tmp_path, KIND, {}, {"a": np.empty(0, np.int64), "b": np.empty((0, 2), np.float16)})
     assert flatfiles.load(tmp_path, KIND, WANTED)[1]["b"].shape == (0, 2)
 
 
-def test_readers_of_the_old_files_go_on_reading_them(folder: Path) -> None:
+def test_readers_of_the_old_files_continue_to_read_them(folder: Path) -> None:
     old = flatfiles.load(folder, KIND, WANTED)[1]["a"]
     flatfiles.save(folder, KIND, {}, {"a": old * 2, "b": np.zeros((1, 2), np.float16)})
     assert old.tolist() == [0, 1, 2, 3, 4]
@@ -55,27 +55,22 @@ def test_an_interrupted_save_leaves_a_folder_that_is_refused(folder: Path) -> No
 def _manifest(**changes: object) -> Callable[[Path], object]:
     def change(folder: Path) -> None:
         path = folder / "manifest.json"
-        told = json.loads(path.read_text()) | changes
-        path.write_text(json.dumps(told | {"sha256": flatfiles._sha256(told)}))
+        content = json.loads(path.read_text()) | changes
+        path.write_text(json.dumps(content | {"sha256": flatfiles._sha256(content)}))
 
     return change
 
 
-def _sizes_only(folder: Path) -> None:
-    """As folders were saved before there were checksums."""
-    path = folder / "manifest.json"
-    told = json.loads(path.read_text())
-    del told["sha256"]
-    told["files"] = {name: file["size"] for name, file in told["files"].items()}
-    path.write_text(json.dumps(told))
-
-
 def test_folders_without_checksums_are_read(folder: Path) -> None:
-    _sizes_only(folder)
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    del content["sha256"]
+    content["files"] = {name: file["size"] for name, file in content["files"].items()}
+    path.write_text(json.dumps(content))
     assert flatfiles.load(folder, KIND, WANTED, verify=True)[1]["a"].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_content_is_compared_when_asked_for(folder: Path) -> None:
+def test_verify_compares_the_content(folder: Path) -> None:
     path = folder / "b.npy"
     content = bytearray(path.read_bytes())
     content[-1] ^= 64

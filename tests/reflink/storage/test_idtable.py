@@ -9,7 +9,7 @@ ids = st.lists(st.text(min_size=1, max_size=6), unique=True, max_size=30)
 
 
 @given(ids)
-def test_rows_are_in_the_order_of_python_strings(names: list[str]) -> None:
+def test_rows_have_the_order_of_python_strings(names: list[str]) -> None:
     table, order = IdTable.build(names)
     assert table.decode(range(len(table))) == sorted(names)
     assert [names[at] for at in order] == sorted(names)
@@ -24,7 +24,7 @@ def test_find_gives_the_row_or_absent(names: list[str], others: list[str]) -> No
 
 
 @given(ids, st.data())
-def test_merge_keeps_what_is_alive_in_order(names: list[str], data: st.DataObject) -> None:
+def test_merge_keeps_the_selected_rows_in_order(names: list[str], data: st.DataObject) -> None:
     split = data.draw(st.integers(0, len(names)))
     tables = [IdTable.build(part)[0] for part in (names[:split], names[split:])]
     keeps = [np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_) for n in map(len, tables)]
