@@ -153,7 +153,7 @@ def _parsed(path: Path, data: bytes) -> Manifest:
     except pydantic.ValidationError as error:
         raise UnusableSnapshot(f"{path}: damaged, or not a catalog's: {bad_record('manifest', error)}: {_WHAT_TO_DO}") from None
     if "kind" not in manifest.model_fields_set:
-        raise UnusableSnapshot(f"{path}: damaged, or not a catalog's: it does not say its kind: {_WHAT_TO_DO}")
+        raise UnusableSnapshot(f"{path}: damaged, or not a catalog's: its kind is missing: {_WHAT_TO_DO}")
     if manifest.format != FORMAT:
         raise UnusableSnapshot(
             f"{path.parent}: {MANIFEST} is of format {manifest.format}, this reflink reads {FORMAT}: build the catalog again"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import IO, Any, Final, cast
 
 import orjson
 
@@ -17,8 +16,17 @@ from reflink.identifiers import NORMALISERS
 from reflink.workids import work_id
 
 _GZIP: Final = b"\x1f\x8b"
+#: Exceptions of reading a damaged gzip file.
+DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 _BOM: Final = b"\xef\xbb\xbf"
 _NUMBERS_AS_TEXT: Final = ("volume", "fpage")
+
+
+def unpacked(stored: IO[bytes]) -> IO[bytes]:
+    """Return the decompressed content of a seekable file, plain or gzip. Reading it raises DAMAGED if it is damaged."""
+    packed = stored.read(2) == _GZIP
+    stored.seek(0)
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=stored)) if packed else stored
 
 
 def read_works(path: Path, *, progress: Callable[[int], object] = lambda _: None) -> Iterator[Work | BadRecord]:
@@ -28,18 +36,15 @@ def read_works(path: Path, *, progress: Callable[[int], object] = lambda _: None
     decompressed, OSError if it cannot be read.
     """
     with path.open("rb") as stored:
-        packed = stored.read(2) == _GZIP
-        stored.seek(0)
-        lines = cast(io.BufferedIOBase, gzip.GzipFile(fileobj=stored)) if packed else stored
         number = 0
         try:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(unpacked(stored), start=1):
                 if number % 1024 == 0:
                     progress(stored.tell())
                 line = line.removeprefix(_BOM) if number == 1 else line
                 if not line.isspace():
                     yield _read_line(line, f"{path}:{number}")
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except DAMAGED as error:
             raise BadRecord(f"{path}: cannot be decompressed after line {number}: {error}") from None
         progress(stored.tell())
 

@@ -48,16 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     raw = argparse.RawDescriptionHelpFormatter
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    making = "Build a catalog from works as JSON lines."
-    sub = commands.add_parser("build", help=making, description=making, epilog=_BUILD, formatter_class=raw)
+    about = "Build a catalog from works as JSON lines."
+    sub = commands.add_parser("build", help=about, description=about, epilog=_BUILD, formatter_class=raw)
     sub.add_argument("works", type=Path, metavar="WORKS", help="JSON lines, plain or gzip")
-    sub.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="the folder of the catalog; an existing catalog is renamed to DIR.previous",
-    )
+    replaced = "the folder of the catalog; an existing catalog is renamed to DIR.previous"
+    sub.add_argument("--out", type=Path, required=True, metavar="DIR", help=replaced)
     sub.add_argument("--mode", choices=MODES, default="TVL", help="fields of the texts that are encoded (default: TVL)")
     sub.add_argument(
         "--lexical-mode", choices=MODES, default="Raw", help="fields of the texts whose trigrams are indexed (default: Raw)"
@@ -71,21 +66,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(sub)
     sub.set_defaults(action=_build)
 
-    telling = "Describe the contents of a catalog and how it was built."
+    about = "Describe the contents of a catalog and how it was built."
     example = "example:\n  reflink catalog info catalog/ --check"
-    sub = commands.add_parser("info", help=telling, description=telling, epilog=example, formatter_class=raw)
+    sub = commands.add_parser("info", help=about, description=about, epilog=example, formatter_class=raw)
     sub.add_argument("catalog", type=Path, metavar="DIR")
     sub.add_argument("--check", action="store_true", help="read every byte and compare checksums")
     add_json(sub)
     sub.set_defaults(action=_info)
 
-    finding = "Look up works by identifier or by title."
+    about = "Look up works by identifier or by title."
     example = (
         "examples:\n  reflink catalog find catalog/ --id pmid:11846609"
         '\n  reflink catalog find catalog/ --title "analysis of relative gene expression data" --json'
         "\n\nexit code 1: no work was found"
     )
-    sub = commands.add_parser("find", help=finding, description=finding, epilog=example, formatter_class=raw)
+    sub = commands.add_parser("find", help=about, description=about, epilog=example, formatter_class=raw)
     sub.add_argument("catalog", type=Path, metavar="DIR")
     query = sub.add_mutually_exclusive_group(required=True)
     query.add_argument("--id", help="doi:10.…, pmid:…, pmcid:PMC…, arxiv:…, a URL with an identifier, or the id of a work")
@@ -183,8 +178,7 @@ def _find(args: argparse.Namespace) -> int:
             extra = {} if score is None else {"score": score}
             write_json({**work.to_dict(), "canonical": catalog.canonical(work.id), **extra})
         else:
-            cells = (work.id, describe(work), identifiers(work.ids), "" if score is None else f"{score:.3f}")
-            rows.add_row(*cells)
+            rows.add_row(work.id, describe(work), identifiers(work.ids), "" if score is None else f"{score:.3f}")
     if not args.json:
         console().print(rows)
     return OK

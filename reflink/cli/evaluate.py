@@ -82,7 +82,7 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
     group.add_argument("--full", action="store_true", help=f"--shares --fields-hidden --modes all --report {_REPORT}")
     group.add_argument(
-        "--identifiers", action="store_true", help="leave the references their identifiers: flatters the figures"
+        "--identifiers", action="store_true", help="keep the identifiers of the references: flatters the figures"
     )
 
 
@@ -98,16 +98,16 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 def _add_policy(group: argparse._ArgumentGroup) -> None:
     for name, what in (
-        ("accept", "link from this probability on"),
-        ("sure", "link without the trigrams from this one on; 1: never"),
-        ("refuse", "say without the trigrams that the work is not there below this one; 0: never"),
-        ("absent", "share of references without target that probabilities are meant for"),
+        ("accept", "min probability of a link"),
+        ("sure", "min probability of a link without a search by trigrams; 1: always search"),
+        ("refuse", "max probability of no link without a search by trigrams; 0: always search"),
+        ("absent", "assumed share of references without a target in the catalog"),
     ):
         kind = float if name == "refuse" else probability
         group.add_argument(f"--{name}", type=kind, metavar="P", help=f"{what}, profile production")
-    group.add_argument("--candidates", type=int, metavar="K", help="that each stage proposes (default: 5)")
-    group.add_argument("--lexical-floor", type=float, metavar="S", help="least s of those by trigrams, profile production")
-    group.add_argument("--threshold", type=float, metavar="COSINE", help="of the semantic stage, profile paper")
+    group.add_argument("--candidates", type=int, metavar="K", help="candidates that each stage proposes (default: 5)")
+    group.add_argument("--lexical-floor", type=float, metavar="S", help="min s of a candidate by trigrams, profile production")
+    group.add_argument("--threshold", type=float, metavar="COSINE", help="min cosine of the semantic stage, profile paper")
 
 
 def _modes(text: str) -> tuple[str, ...]:
@@ -117,10 +117,10 @@ def _modes(text: str) -> tuple[str, ...]:
     known = list(dict.fromkeys([*(mode for modes in MODES.values() for mode in modes), "TA"]))
     if text == "all":
         return tuple(known)
-    asked = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
-    if unknown := [mode for mode in asked if mode not in known]:
+    requested = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+    if unknown := [mode for mode in requested if mode not in known]:
         raise argparse.ArgumentTypeError(f"unknown mode {unknown[0]}: expected all, or some of {','.join(known)}")
-    return asked
+    return requested
 
 
 def run(args: argparse.Namespace) -> int:

@@ -115,29 +115,29 @@ def consider(reference: Reference, linker: Linker) -> list[Considered]:
 
     def of(work_id: str) -> Considered | None:
         if work_id not in considered and (work := catalog.get(work_id)) is not None:
-            considered[work_id] = _judged(reference, work, catalog.canonical(work_id), bearers, linker)
+            considered[work_id] = _considered(reference, work, catalog.canonical(work_id), bearers, linker)
         return considered.get(work_id)
 
     for work_id in bearers:
         of(work_id)
     for work_id in catalog.places(reference):
-        if (one := of(work_id)) is not None:
-            one.place = True
+        if (candidate := of(work_id)) is not None:
+            candidate.place = True
     undecided = replace(policy, sure=_NEVER, threshold=_NEVER, refuse=0.0)
     first = semantic_step([reference], catalog, linker.encoder, undecided)[0]
-    for candidate in (first.found if isinstance(first, Open) else Found()).semantic:
-        if (one := of(candidate.cited)) is not None:
-            one.semantic = candidate.score
+    for proposed in (first.found if isinstance(first, Open) else Found()).semantic:
+        if (candidate := of(proposed.cited)) is not None:
+            candidate.semantic = proposed.score
     mode = policy.lexical_mode
     text = reference_text(reference, mode, lexical=True) or work_text(reference, mode, lexical=True)
     if catalog.trigrams is not None and text:
         for work_id, score in next(iter(catalog.trigrams.search([text], policy.candidates))):
-            if (one := of(work_id)) is not None:
-                one.lexical = score
-    return sorted(considered.values(), key=lambda one: (-one.verdict.probability, one.work.id))
+            if (candidate := of(work_id)) is not None:
+                candidate.lexical = score
+    return sorted(considered.values(), key=lambda candidate: (-candidate.verdict.probability, candidate.work.id))
 
 
-def _judged(reference: Reference, work: Work, canonical: str, bearers: set[str], linker: Linker) -> Considered:
+def _considered(reference: Reference, work: Work, canonical: str, bearers: set[str], linker: Linker) -> Considered:
     from reflink.verdict import Verdict, evidence
     from reflink.verdict.reasons import reasons
 
@@ -174,15 +174,15 @@ def _show(out: Terminal, reference: Reference, considered: list[Considered], lin
     for name, value in (("as written", reference.raw_text), ("identifiers", identifiers(reference.ids))):
         if value:
             out.print(f"{name}: {value}", soft_wrap=True, highlight=False)
-    for number, one in enumerate(considered, start=1):
+    for number, each in enumerate(considered, start=1):
         out.print()
-        out.print(styled((f"{number}. {one.work.id}", "bold"), f"  {describe(one.work)}"), soft_wrap=True)
-        if one.canonical != one.work.id:
-            out.print(f"   one work with {one.canonical}", soft_wrap=True)
-        out.print(f"   found by {_found_by(one)}; probability {one.verdict.probability:.2%}", soft_wrap=True)
-        out.print(f"   {'; '.join(one.verdict.reasons)}", soft_wrap=True)
+        out.print(styled((f"{number}. {each.work.id}", "bold"), f"  {describe(each.work)}"), soft_wrap=True)
+        if each.canonical != each.work.id:
+            out.print(f"   one work with {each.canonical}", soft_wrap=True)
+        out.print(f"   found by {_found_by(each)}; probability {each.verdict.probability:.2%}", soft_wrap=True)
+        out.print(f"   {'; '.join(each.verdict.reasons)}", soft_wrap=True)
         if number <= _IN_FULL:
-            out.print(_points(reference, one))
+            out.print(_points(reference, each))
     if not considered:
         out.print()
         out.print("no candidate: nothing in the catalog is similar, and no identifier is known there")
@@ -192,9 +192,9 @@ def _show(out: Terminal, reference: Reference, considered: list[Considered], lin
     out.print(styled((outcome, "bold"), f"  profile {linker.policy.profile}{least}"), soft_wrap=True)
 
 
-def _points(reference: Reference, one: Considered) -> Table:
+def _points(reference: Reference, candidate: Considered) -> Table:
     """Return a table of both records and the points by subject, the largest absolute value first."""
-    work = one.work
+    work = candidate.work
     sides: dict[str, tuple[Any, Any]] = {
         "title": (reference.title or reference.chapter_title, work.title),
         "authors": (", ".join(reference.last_names) or reference.collab, ", ".join(work.authors)),
@@ -205,10 +205,10 @@ def _points(reference: Reference, one: Considered) -> Table:
         "identifier": (identifiers(reference.ids), identifiers(work.ids)),
     }
     rows = table((("   subject", None), ("points", None), ("reference", 4), ("work", 4)))
-    for subject, value in sorted(one.points.items(), key=lambda item: (-abs(item[1]), item[0])):
+    for subject, value in sorted(candidate.points.items(), key=lambda item: (-abs(item[1]), item[0])):
         a, b = sides.get(subject, ("", ""))
         rows.add_row(f"   {subject}", f"{value:+.2f}", _short(a), _short(b))
-    rows.add_row("   base", f"{one.base:+.2f}", "", "")
+    rows.add_row("   base", f"{candidate.base:+.2f}", "", "")
     return rows
 
 
@@ -217,9 +217,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _found_by(one: Considered) -> str:
-    ways = ["identifier"] if one.identifier else []
-    ways += ["place"] if one.place else []
-    ways += [f"meaning {one.semantic:.4f}"] if one.semantic is not None else []
-    ways += [f"trigrams {one.lexical:.4f}"] if one.lexical is not None else []
-    return ", ".join(ways)
+def _found_by(candidate: Considered) -> str:
+    ways = [name for name in ("identifier", "place") if getattr(candidate, name)]
+    searches = (("meaning", candidate.semantic), ("trigrams", candidate.lexical))
+    return ", ".join([*ways, *(f"{name} {score:.4f}" for name, score in searches if score is not None)])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Final
 
+from reflink.catalog.reading import DAMAGED, unpacked
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.output import complain, write_json
 from reflink.errors import BadRecord
@@ -25,8 +24,6 @@ examples:
   reflink export links.jsonl --out graph/                  links.parquet, citations.csv, links.jsonl, manifest.json
   reflink link articles/ --catalog catalog/ --json | reflink export - --out graph/ --format csv
   reflink export exported/links.jsonl --out graph/ --format parquet     of `reflink-worker export`"""
-
-_GZIP: Final = b"\x1f\x8b"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
                         graph.table.put(read(value, bare=True).reference.encode(), value, (1, lines))
                     except BadRecord as error:
                         graph.refuse((1, lines), None, error)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except DAMAGED as error:
             raise BadRecord(f"{args.links}: cannot be decompressed after line {lines}: {error}") from None
         manifest = graph.finish({"file": args.links, "lines": lines})
     if args.json:
@@ -70,6 +67,4 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     with Path(name).open("rb") as stored:
-        packed = stored.read(2) == _GZIP
-        stored.seek(0)
-        yield cast("IO[bytes]", gzip.GzipFile(fileobj=stored)) if packed else stored
+        yield unpacked(stored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from reflink.cli.output import table
@@ -11,6 +11,7 @@ from reflink.terminal import Terminal
 Figures = Mapping[str, Any]
 
 _RATES: Final = ("error", "precision", "recall", "f1", "false_link")
+_HEADS: Final = ("error", "precision", "recall", "f1", "false link")
 _WORLDS: Final = ("closed", "open", "open_80", "open_20", "raw_only.closed", "raw_only.open")
 #: Rows of the threshold sweep that are shown; the figures contain more.
 _ACCEPTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99, 0.995, 0.999)
@@ -42,9 +43,7 @@ def _worlds(measured: Figures) -> Iterator[tuple[str, Figures]]:
 
 
 def _show_worlds(worlds: Mapping[str, Figures], console: Terminal) -> None:
-    shown = table(
-        [("world", 2), ("queries", 1), ("n", 1), *((name, 3) for name in ("error", "precision", "recall", "f1", "false link"))]
-    )
+    shown = table([("world", 2), ("queries", 1), ("n", 1), *((head, 3) for head in _HEADS)])
     for world, figures in worlds.items():
         sound = {"not suspect": figures["without_suspects"]} if "without_suspects" in figures else {}
         for kind, of in {"all": figures, **sound, **figures["kinds"]}.items():
@@ -60,41 +59,21 @@ def _show_causes(worlds: Mapping[str, Figures], console: Terminal) -> None:
         for cause, n in of.items()
     ]
     if rows:
-        shown = table([("world", None), ("error", None), ("cause", None), ("queries", None)])
-        for row in rows:
-            shown.add_row(*row)
-        console.print()
-        console.print("errors by cause")
-        console.print(shown)
+        _print(console, "errors by cause", ("world", "error", "cause", "queries"), rows)
 
 
 def _show_thresholds(figures: Figures, console: Terminal) -> None:
     if swept := [row for row in figures.get("thresholds", ()) if row["accept"] in _ACCEPTS]:
-        shown = table([(name, None) for name in ("accept", "precision", "recall", "f1", "false link")])
-        for row in swept:
-            shown.add_row(f"{row['accept']:g}", *(_percent(row[name]) for name in _RATES[1:]))
-        console.print()
-        console.print("open world, by min probability of a link")
-        console.print(shown)
+        _print(console, "open world, by min probability of a link", ("accept", *_HEADS[1:]), _swept(swept, "accept"))
     if rule := figures.get("rule"):
-        shown = table([(name, None) for name in ("cosine", "precision", "recall", "f1", "false link")])
-        for row in (rule, rule["best"]):
-            shown.add_row(f"{row['threshold']:g}", *(_percent(row[name]) for name in _RATES[1:]))
-        console.print()
-        console.print("open world, the semantic nearest neighbour by min cosine: the published threshold, and the best")
-        console.print(shown)
+        title = "open world, the semantic nearest neighbour by min cosine: the published threshold, and the best"
+        _print(console, title, ("cosine", *_HEADS[1:]), _swept((rule, rule["best"]), "threshold"))
 
 
 def _show_tables(tables: Figures, console: Terminal) -> None:
     if rows := tables.get("approaches"):
-        shown = table([(name, None) for name in ("approach", "mode", "error", "the paper's", "s a reference", "the paper's")])
-        for row in rows:
-            error = _rate(row, "error") if row.get("error") is not None else row.get("why", "")
-            times = (_seconds(row.get(name)) for name in ("seconds", "published_seconds"))
-            shown.add_row(row["approach"], row["mode"], error, _percent(row.get("published")), *times)
-        console.print()
-        console.print("closed world, the published approaches")
-        console.print(shown)
+        heads = ("approach", "mode", "error", "the paper's", "s a reference", "the paper's")
+        _print(console, "closed world, the published approaches", heads, map(_approach, rows))
     if at := (tables.get("curve") or {}).get("nearest"):
         console.print()
         console.print(
@@ -112,14 +91,33 @@ def _show_tables(tables: Figures, console: Terminal) -> None:
         ("limits", "length that 95% do not exceed, in characters"),
     ):
         if given := tables.get(name):
-            shown = table([(head, None) for head in ("", "field", "here", "the paper's")])
-            for side, letter, of in _cells(given):
-                here = of.get("share", of.get("characters"))
-                cells = [_percent(value) if name == "fields" else _plain(value) for value in (here, of["published"])]
-                shown.add_row(side, letter, *cells)
-            console.print()
-            console.print(title)
-            console.print(shown)
+            write = _percent if name == "fields" else _plain
+            lines = [
+                (side, letter, write(of.get("share", of.get("characters"))), write(of["published"]))
+                for side, letter, of in _cells(given)
+            ]
+            _print(console, title, ("", "field", "here", "the paper's"), lines)
+
+
+def _print(console: Terminal, title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print a table below its title."""
+    shown = table([(head, None) for head in heads])
+    for row in rows:
+        shown.add_row(*row)
+    console.print()
+    console.print(title)
+    console.print(shown)
+
+
+def _swept(rows: Iterable[Figures], threshold: str) -> Iterator[tuple[str, ...]]:
+    for row in rows:
+        yield (f"{row[threshold]:g}", *(_percent(row[name]) for name in _RATES[1:]))
+
+
+def _approach(row: Figures) -> tuple[str, ...]:
+    error = _rate(row, "error") if row.get("error") is not None else row.get("why", "")
+    times = (_plain(row.get(name), 3) for name in ("seconds", "published_seconds"))
+    return row["approach"], row["mode"], error, _percent(row.get("published")), *times
 
 
 def _cells(given: Figures) -> Iterator[tuple[str, str, Figures]]:
@@ -135,12 +133,8 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}%"
 
 
-def _plain(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+def _plain(value: float | None, digits: int = 6) -> str:
+    return "" if value is None else f"{value:.{digits}g}"
 
 
 def _rate(figures: Figures, name: str) -> str:

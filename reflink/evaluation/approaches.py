@@ -51,13 +51,13 @@ _DECIMALS: Final = 6
 class Measured:
     """Answers of an approach to all queries.
 
-    ``score``: NaN without an answer. ``right``: the probability that the answer is the target. ``told``: the reference has a
-    field of the mode. ``times``: the result of ``nearest.seconds``.
+    ``score``: NaN without an answer. ``right``: the probability that the answer is the target. ``has_text``: the reference has
+    a field of the mode. ``times``: the result of ``nearest.seconds``.
     """
 
     score: Floats
     right: Floats
-    told: np.ndarray[Any, np.dtype[np.bool_]]
+    has_text: np.ndarray[Any, np.dtype[np.bool_]]
     times: dict[str, Any]
 
     def write(self, path: Path) -> None:
@@ -65,7 +65,7 @@ class Measured:
         path.parent.mkdir(parents=True, exist_ok=True)
         times = np.frombuffer(orjson.dumps(self.times), np.uint8)
         with durable.replacing(path, path.with_suffix(f".{os.getpid()}")) as file:
-            np.savez_compressed(file, score=self.score, right=self.right, told=self.told, times=times)
+            np.savez_compressed(file, score=self.score, right=self.right, told=self.has_text, times=times)
 
     @classmethod
     def read(cls, path: Path) -> Measured:
@@ -83,14 +83,13 @@ def tables(
     modes: Sequence[str],
     progress: Progress,
     *,
-    encoder: CachedEncoder | None = None,
+    encoder: CachedEncoder,
 ) -> dict[str, Any]:
     """Return ``fields``, ``limits``, ``approaches``, ``curve`` and ``hybrid`` as JSON data, in fractions and seconds.
 
     ``modes``: modes to measure, for all approaches that have them. The curve needs TVL and the hybrid TVL and Raw; without
     these modes they are left out. ``catalog``: its indexes are used where they hold all works in a mode. ``cache``: folder of
-    vectors and, under ``approaches``, of stored results. ``encoder``: None for the default encoder. Raises ModelNotFound, and
-    ValueError for an unknown mode.
+    vectors and, under ``approaches``, of stored results. Raises ValueError for an unknown mode.
     """
     known = sorted({"TA", *(mode for measured in MODES.values() for mode in measured)})
     if unknown := sorted(set(modes) - set(known)):
@@ -123,7 +122,7 @@ def _all_measured(
     cache: Path,
     modes: Sequence[str],
     progress: Progress,
-    encoder: CachedEncoder | None,
+    encoder: CachedEncoder,
 ) -> Iterator[tuple[tuple[str, str], Measured]]:
     """Yield each approach in each mode, from the stored results or measured now. Keeps one index in memory at a time."""
     checksum = _checksum(listings, queries)
@@ -132,7 +131,6 @@ def _all_measured(
         for mode in (mode for mode in of_approach if mode in modes):
             parts = [VERSION, checksum, name, mode]
             if name == "SBERT":
-                encoder = _default_encoder(cache) if encoder is None else encoder
                 parts += [encoder.name, encoder.precision, encoder.separator]
             key = hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
             path = cache / "approaches" / f"{name}-{mode}-{key}.npz"
@@ -143,14 +141,8 @@ def _all_measured(
             yield (name, mode), Measured.read(path)
 
 
-def _default_encoder(cache: Path) -> CachedEncoder:
-    from reflink.semantic import Encoder
-
-    return CachedEncoder(Encoder(), cache)
-
-
 def _made(
-    name: str, mode: str, works: Sequence[Work], catalog: Catalog | None, encoder: CachedEncoder | None, progress: Progress
+    name: str, mode: str, works: Sequence[Work], catalog: Catalog | None, encoder: CachedEncoder, progress: Progress
 ) -> Approach:
     """Return the approach with its candidates prepared."""
     if name == "TitleMatch":
@@ -159,7 +151,6 @@ def _made(
     if name == "Jaccard":
         trigrams = catalog.trigrams if catalog is not None and catalog.lexical_mode == mode else None
         return Jaccard(works, mode, progress, trigrams if trigrams is not None and len(trigrams) == whole else None)
-    assert encoder is not None  # only this approach needs an encoder
     vectors = None
     if catalog is not None and (catalog.mode, catalog.separator) == (mode, encoder.separator):
         of = catalog.manifest
@@ -179,29 +170,26 @@ def _measure(approach: Approach, queries: Sequence[Query], groups: Groups, progr
             same = set(groups.same(query.truth))
             scores.append(score)
             right.append(sum(id_ in same for id_ in ids) / len(ids) if ids else 0.0)
-    told = np.array([bool(approach.text(reference)) for reference in references], dtype=bool)
-    return Measured(np.array(scores), np.array(right), told, nearest.seconds(approach, references, progress, what))
+    has_text = np.array([bool(approach.text(reference)) for reference in references], dtype=bool)
+    return Measured(np.array(scores), np.array(right), has_text, nearest.seconds(approach, references, progress, what))
 
 
 def _both(first: Measured, fallback: Measured) -> Measured:
     """Return the hybrid at the paper's threshold. Its time is SBERT's plus the trigrams' for the share that falls back."""
     kept = first.score >= published.THRESHOLD
     later = 1 - float(kept.mean())
-    times: dict[str, Any] = {
-        "timed": first.times["timed"],
-        "threshold": published.THRESHOLD,
-        "fallback": round(later, _DECIMALS),
-    }
+    fallen = {"threshold": published.THRESHOLD, "fallback": round(later, _DECIMALS)}
+    times: dict[str, Any] = {"timed": first.times["timed"], **fallen}
     for name in ("seconds", "seconds_in_batches"):
         of = first.times[name], fallback.times[name]
         times[name] = None if None in of else of[0] + later * of[1]
     right = np.where(kept, first.right, fallback.right)
-    return Measured(np.where(kept, first.score, fallback.score), right, first.told | fallback.told, times)
+    return Measured(np.where(kept, first.score, fallback.score), right, first.has_text | fallback.has_text, times)
 
 
 def _row(queries: Sequence[Query], approach: str, mode: str, measured: Measured) -> dict[str, Any]:
     """Return one line of Table 2 with the paper's figures."""
-    wrong, told = 1 - measured.right, measured.told
+    wrong, has_text = 1 - measured.right, measured.has_text
     papers = [query.reference.citing for query in queries]
     times = {
         name: float(f"{value:.3g}") if isinstance(value, float) and name.startswith("seconds") else value
@@ -210,7 +198,7 @@ def _row(queries: Sequence[Query], approach: str, mode: str, measured: Measured)
     return {
         "approach": approach, "mode": mode, "error": _mean(wrong), "queries": len(wrong),
         "error_interval": bootstrap.intervals(papers, {"error": (wrong, 1)})["error"],
-        "without_fields": int((~told).sum()), "error_with_fields": _mean(wrong[told]), **times,
+        "without_fields": int((~has_text).sum()), "error_with_fields": _mean(wrong[has_text]), **times,
         "published": published.error(approach, mode), "published_seconds": published.seconds(approach, mode),
     }  # fmt: skip
 

@@ -91,11 +91,11 @@ def _first(work: Work) -> str:
     return normalise(work.authors[0], lexical=True) if work.authors else ""
 
 
-def _are_twins(one: Work, other: Work) -> bool:
-    if not _title(one) or _title(one) != _title(other):
+def _are_twins(a: Work, b: Work) -> bool:
+    if not _title(a) or _title(a) != _title(b):
         return False
-    years = None in (one.year, other.year) or one.year == other.year
-    return years and (not _first(one) or not _first(other) or _first(one) == _first(other))
+    years = None in (a.year, b.year) or a.year == b.year
+    return years and (not _first(a) or not _first(b) or _first(a) == _first(b))
 
 
 def _is_doubtful(reference: Reference, target: Work, chosen: Work) -> bool:

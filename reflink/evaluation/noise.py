@@ -80,7 +80,7 @@ def _title_share(reference: Reference, work: Work) -> float | None:
     return len(there & _stems(reference.raw_query)) / len(there)
 
 
-def _are_strangers(reference: Reference, work: Work) -> bool | None:
+def _have_other_authors(reference: Reference, work: Work) -> bool | None:
     """Return whether the two have no author in common; None if one has no authors.
 
     Searches the reference's text if it has no tagged names.
@@ -89,7 +89,7 @@ def _are_strangers(reference: Reference, work: Work) -> bool | None:
     return there.isdisjoint(here) if there and here else None
 
 
-def _are_elsewhere(reference: Reference, work: Work) -> bool | None:
+def _have_other_locators(reference: Reference, work: Work) -> bool | None:
     """Return whether volume and first page both differ; False if one agrees, None if they give no evidence.
 
     Page 1 gives no evidence: a publisher that looks up identifiers by volume and page finds any article of the volume there.
@@ -114,14 +114,14 @@ def apart(reference: Reference, work: Work) -> str | None:
     share = _title_share(reference, work) if titled else None
     if share is None or share >= ALIKE:
         return None
-    strangers, elsewhere = _are_strangers(reference, work), _are_elsewhere(reference, work)
-    if strangers and elsewhere:
+    authors_differ, locators_differ = _have_other_authors(reference, work), _have_other_locators(reference, work)
+    if authors_differ and locators_differ:
         return "title, authors and place differ"
     if share >= LIKE:
         return None
-    if elsewhere:
+    if locators_differ:
         return "title and place differ"
-    return "title and authors differ" if strangers and elsewhere is None else None
+    return "title and authors differ" if authors_differ and locators_differ is None else None
 
 
 def reviewed() -> Mapping[str, str]:
@@ -153,12 +153,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     guard()
     parser = argparse.ArgumentParser(
-        prog="python -m reflink.evaluation.noise", description="Lists the queries whose truth is probably wrong in the data."
+        prog="python -m reflink.evaluation.noise", description="List the queries whose truth is probably wrong in the data."
     )
     parser.add_argument("--catalog", type=Path, required=True, metavar="WORKS", help="works as JSON lines, .gz or not")
-    parser.add_argument(
-        "--references", type=Path, required=True, metavar="REFS", help="references with their targets, likewise"
-    )
+    parser.add_argument("--references", type=Path, required=True, metavar="REFS", help="references with their targets")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write rid and reason here")
     args = parser.parse_args(arguments)
     listings, queries = list(read_works(args.catalog)), list(read_queries(args.references))

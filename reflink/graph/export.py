@@ -31,7 +31,7 @@ FORMAT_VERSION: Final = 1
 
 _TABLE: Final = "table"
 _LOCK: Final = "lock"
-_TELL_EVERY: Final = 5000
+_PROGRESS_EVERY: Final = 5000
 
 #: Callback with the number of references written.
 Progress = Callable[[int], object]
@@ -70,9 +70,9 @@ class GraphExport:
     def refuse(self, place: Place, key: bytes | None, why: BadRecord) -> None:
         """Record a value that cannot be read; none of the link files contains it."""
         self._refused += 1
-        said = {} if key is None else {"key": key.decode(errors="backslashreplace")}
+        named = {} if key is None else {"key": key.decode(errors="backslashreplace")}
         with (self._folder / UNREADABLE).open("ab") as file:
-            file.write(orjson.dumps({**dict(zip(self._places, place, strict=True)), **said, "why": str(why)}) + b"\n")
+            file.write(orjson.dumps({**dict(zip(self._places, place, strict=True)), **named, "why": str(why)}) + b"\n")
 
     def finish(self, source: Mapping[str, Any], progress: Progress = lambda _: None) -> dict[str, Any]:
         """Write all files and give the folder its name. Returns the manifest, which contains ``source`` unchanged."""
@@ -115,7 +115,7 @@ class GraphExport:
             for file in self._files:
                 file.write(value, row)
             counts["unresolved" if row.cited is None else "linked"] += 1
-            if number % _TELL_EVERY == 0:
+            if number % _PROGRESS_EVERY == 0:
                 progress(number)
         progress(counts.total())
         return counts

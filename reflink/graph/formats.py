@@ -49,7 +49,7 @@ class JsonLines:
         self.written += 1
 
     def close(self) -> None:
-        """Flushed to disk."""
+        """Flush the file to disk and close it."""
         _to_disk(self._file)
 
 
@@ -86,7 +86,7 @@ class OpenCitations:
             self.written += 1
 
     def close(self) -> None:
-        """Flushed to disk."""
+        """Flush the file to disk and close it."""
         self._file.flush()
         _to_disk(self._raw)
 
@@ -141,17 +141,10 @@ WRITERS: Final[dict[str, Callable[[Path], Format]]] = {"parquet": Parquet, "csv"
 def _schema(arrow: Any) -> Any:
     text, real, whole, moment = arrow.string(), arrow.float64(), arrow.int64(), arrow.timestamp("ms", tz="UTC")
     types = {
-        "score": real,
-        "probability": real,
-        "reasons": arrow.list_(text),
-        "runner_up_score": real,
-        "runner_up_probability": real,
-        "paper_version": whole,
-        "catalog_offset": whole,
-        "arrived": moment,
-        "judged": moment,
-        "live": arrow.bool_(),
-    }
+        **dict.fromkeys(("score", "probability", "runner_up_score", "runner_up_probability"), real),
+        **dict.fromkeys(("paper_version", "catalog_offset"), whole), **dict.fromkeys(("arrived", "judged"), moment),
+        "reasons": arrow.list_(text), "live": arrow.bool_(),
+    }  # fmt: skip
     return arrow.schema(
         [arrow.field(name, types.get(name, text), nullable=name not in ("reference", "citing")) for name in Row._fields]
     )

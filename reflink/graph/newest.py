@@ -90,8 +90,8 @@ class Newest:
         self._begin()
 
     def _failed(self, error: Exception) -> ExportFailed:
-        said = " ".join(str(error).split())
-        return ExportFailed(f"{self._folder}: {said}: is the disk full? It must hold all links, compressed, beside the export")
+        why = " ".join(str(error).split())
+        return ExportFailed(f"{self._folder}: {why}: is the disk full? It must hold all links, compressed, beside the export")
 
     def close(self) -> None:
         """Close the files of the table. Idempotent."""

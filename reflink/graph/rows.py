@@ -65,7 +65,7 @@ def read(value: bytes, *, bare: bool = False) -> Row:
 
 def _row(link: dict[str, Any], event: dict[str, Any] | None) -> Row:
     if "cited" not in link:
-        raise BadRecord("link.cited is missing; null says that nothing is linked")
+        raise BadRecord("link.cited is missing; null means no link")
     second = link.get("runner_up") or {}
     reasons = link.get("reasons") or []
     if not isinstance(second, dict):
@@ -76,8 +76,8 @@ def _row(link: dict[str, Any], event: dict[str, Any] | None) -> Row:
     if live is not None and not isinstance(live, bool):
         raise BadRecord("live must be true or false")
     return Row(
-        reference=_said(link, "reference"),
-        citing=_said(link, "citing"),
+        reference=_required(link, "reference"),
+        citing=_required(link, "citing"),
         cited=_text(link, "cited"),
         unresolved=_text(link, "unresolved"),
         method=_text(link, "method"),
@@ -103,7 +103,7 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def _said(fields: dict[str, Any], name: str) -> str:
+def _required(fields: dict[str, Any], name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or not value:
         raise BadRecord(f"{name} must be a text, and is {'missing' if value is None else 'none'}")

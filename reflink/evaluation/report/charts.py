@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reflink.evaluation.report.markup import Markup
-from reflink.evaluation.report.plots import Interval, Linear, Log, Logit, Point, Row, Series, percent, plot, rows
+from reflink.evaluation.report.plots import Axis, Interval, Linear, Log, Logit, Point, Row, Series, percent, plot, rows
 
 Figures = Mapping[str, Any]
 
@@ -22,6 +22,11 @@ def _bounds(figures: Figures, name: str) -> Interval:
     return (low_high[0], low_high[1]) if low_high else None
 
 
+def _extent(lines: Sequence[Row]) -> list[float]:
+    """Return all values of the rows and the bounds of their intervals."""
+    return [bound for line in lines for value in line.values if value for bound in (value[0], *(value[1] or ()))]
+
+
 def approaches(tables: Figures) -> Markup | None:
     """Error by approach and mode, with the paper's own."""
     lines = [
@@ -34,7 +39,7 @@ def approaches(tables: Figures) -> Markup | None:
     ]
     if not lines:
         return None
-    values = [bound for line in lines for value in line.values if value for bound in (value[0], *(value[1] or ()))]
+    values = _extent(lines)
     # The error of TitleMatch is ten times that of the others.
     axis = Log(max(0.001, 0.9 * min(values)), max(0.011, 1.1 * max(values)), "error, on a scale of equal factors", percent)
     return rows(axis, ["here", "the paper"], lines, "Error by approach and mode")
@@ -50,34 +55,30 @@ def curve(tables: Figures) -> Markup | None:
     for key, name in (("nearest", "nearest (1, 1)"), ("published", "the paper's")):
         if at := given.get(key):
             series.append(Series(f"{name}, {at['threshold']:.4f}", [Point(at["recall"], at["precision"])], "dots"))
-    y = Linear(*around([point.y for one in series for point in one.points]), "precision", percent)
+    y = Linear(*around([point.y for each in series for point in each.points]), "precision", percent)
     return plot(Linear(0, 1, "recall", percent), y, series, "Precision and recall of SBERT TVL, closed world")
 
 
 def hybrid(tables: Figures) -> Markup | None:
     """Error of the recommended framework by threshold."""
-    given = tables.get("hybrid") or ()
-    if not given:
-        return None
-    at = [row["threshold"] for row in given]
-    errors = [Point(row["threshold"], row["error"]) for row in given]
-    y = Linear(*around([point.y for point in errors], least=0.005), "error", percent)
-    return plot(
-        Linear(min(at), max(at), "threshold of the cosine"), y, [Series("error", errors)], "Error of the hybrid by threshold"
+    errors = [row["error"] for row in tables.get("hybrid") or ()]
+    return _by_cosine(
+        tables, "error", Linear(*around(errors, least=0.005), "error", percent), "Error of the hybrid by threshold"
     )
 
 
 def fallback(tables: Figures) -> Markup | None:
-    """The share of references that the recommended framework's second stage sees."""
-    given = tables.get("hybrid") or ()
-    if not given:
+    """The share of references that reach the second stage of the recommended framework."""
+    y = Linear(0, max((0.05, *(row["fallback"] for row in tables.get("hybrid") or ()))), "share in the fallback", percent)
+    return _by_cosine(tables, "fallback", y, "Share in the fallback by threshold")
+
+
+def _by_cosine(tables: Figures, name: str, y: Axis, title: str) -> Markup | None:
+    points = [Point(row["threshold"], row[name]) for row in tables.get("hybrid") or ()]
+    if not points:
         return None
-    at = [row["threshold"] for row in given]
-    points = [Point(row["threshold"], row["fallback"]) for row in given]
-    y = Linear(0, max(0.05, *(point.y for point in points)), "share in the fallback", percent)
-    return plot(
-        Linear(min(at), max(at), "threshold of the cosine"), y, [Series("", points)], "Share in the fallback by threshold"
-    )
+    at = [point.x for point in points]
+    return plot(Linear(min(at), max(at), "threshold of the cosine"), y, [Series("", points)], title)
 
 
 def verdict(figures: Figures) -> Markup | None:
@@ -107,7 +108,7 @@ def accepts(figures: Figures) -> Markup | None:
     if not given:
         return None
     series = [Series(name, [Point(row["accept"], row[key]) for row in given]) for key, name in _RATES.items()]
-    low = min(point.y for one in series for point in one.points)
+    low = min(point.y for each in series for point in each.points)
     x = Logit(given[0]["accept"], given[-1]["accept"], "link from this probability on")
     return plot(x, Linear(min(0.95, low), 1, "", percent), series, "Figures by threshold of the verdict")
 
@@ -128,14 +129,11 @@ def scores(figures: Figures) -> Markup | None:
     if not given:
         return None
     edges, series = given["edges"], []
-    for name, shown in (
-        ("right", "the target"),
-        ("wrong", "another, target there"),
-        ("absent", "another, target absent"),
-    ):
+    names = {"right": "the target", "wrong": "another, target present", "absent": "another, target absent"}
+    for name, shown in names.items():
         counts = [*given[name], given[name][-1]]
         series.append(Series(shown, [Point(edge, n) for edge, n in zip(edges, counts, strict=True)], "steps"))
-    most = max(point.y for one in series for point in one.points)
+    most = max(point.y for each in series for point in each.points)
     y = Log(0.5, max(10.0, 1.3 * most), "best candidates")
     return plot(Logit(edges[0], edges[-1], "probability stated"), y, series, "Probabilities of the best candidates")
 
@@ -150,8 +148,7 @@ def kinds(figures: Figures, rates: Mapping[str, str], title: str) -> Markup | No
     ]
     if not lines:
         return None
-    values = [bound for line in lines for value in line.values if value for bound in (value[0], *(value[1] or ()))]
-    return rows(Linear(*around(values, least=0.005), "", percent), list(rates.values()), lines, title)
+    return rows(Linear(*around(_extent(lines), least=0.005), "", percent), list(rates.values()), lines, title)
 
 
 def shares(measured: Figures) -> Markup | None:
@@ -165,7 +162,7 @@ def shares(measured: Figures) -> Markup | None:
         Series(name, [Point(share + 0.008 * (number - 1), of[key], _bounds(of, key)) for share, of in known.items()], "both")
         for number, (key, name) in enumerate(_RATES.items())
     ]
-    values = [bound for one in series for point in one.points for bound in (point.y, *(point.interval or ()))]
+    values = [bound for each in series for point in each.points for bound in (point.y, *(point.interval or ()))]
     y = Linear(*around(values, least=0.005), "", percent)
     return plot(Linear(0.1, 0.9, "targets in the catalog", percent), y, series, "Figures by share of targets present")
 

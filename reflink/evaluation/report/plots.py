@@ -112,17 +112,17 @@ def plot(x: Axis, y: Axis, series: Sequence[Series], title: str, *, diagonal: bo
         figure, axes = _axes(_INCHES, (x, y))
         if diagonal:
             axes.plot([x.low, x.high], [x.low, x.high], "--", color="#5a6675", linewidth=1)
-        for number, one in enumerate(series):
-            style = {"color": _COLOURS[number % 4], "linestyle": "--" if one.dashed else "-", "label": shown(one.name)}
-            across, up = (axis.within([getattr(point, name) for point in one.points]) for axis, name in ((x, "x"), (y, "y")))
-            if one.drawn == "steps":
+        for number, line in enumerate(series):
+            style = {"color": _COLOURS[number % 4], "linestyle": "--" if line.dashed else "-", "label": shown(line.name)}
+            across, up = (axis.within([getattr(point, name) for point in line.points]) for axis, name in ((x, "x"), (y, "y")))
+            if line.drawn == "steps":
                 axes.plot(across, up, drawstyle="steps-post", **style)
                 continue
-            if one.drawn == "dots":
+            if line.drawn == "dots":
                 style["linestyle"] = ""
-            marks = {} if one.drawn == "line" else {"marker": _MARKS[number % 4], "markersize": 4.5}
+            marks = {} if line.drawn == "line" else {"marker": _MARKS[number % 4], "markersize": 4.5}
             axes.plot(across, up, clip_on=False, **style, **marks)
-            for at, point in zip(across, one.points, strict=True):
+            for at, point in zip(across, line.points, strict=True):
                 if marks and point.interval:
                     axes.plot([at, at], y.within(point.interval), color=_COLOURS[number % 4], linewidth=1.2)
         _legend(axes, len(series))

@@ -78,33 +78,20 @@ def approaches(tables: Figures) -> Markup | None:
         for row in tables.get("approaches", ())
     ]  # fmt: skip
     head = [
-        "approach",
-        "mode",
-        "error here",
-        "the paper's",
-        "no such fields",
-        "error of the rest",
-        "one at a time",
-        "in batches",
+        "approach", "mode", "error here", "the paper's", "no such fields", "error of the rest", "one at a time", "in batches",
         "the paper's time",
-    ]
+    ]  # fmt: skip
     return table(head, body, 2) if body else None
 
 
 def fields(tables: Figures) -> Markup | None:
     """Table 1 of the paper."""
     given = tables.get("fields") or {}
+    sides = [given.get(side, {}) for side in ("candidates", "references")]
     body = [
-        [
-            f"{label} ({letter})",
-            *(
-                _percent(given.get(side, {}).get(letter, {}).get(of))
-                for side in ("candidates", "references")
-                for of in ("share", "published")
-            ),
-        ]
-        for letter, label in _FIELDS.items()
-        if any(letter in given.get(side, {}) for side in ("candidates", "references"))
+        [f"{label} ({name})", *(_percent(side.get(name, {}).get(of)) for side in sides for of in ("share", "published"))]
+        for name, label in _FIELDS.items()
+        if any(name in side for side in sides)
     ]
     return table(["field", "works here", "the paper's", "references here", "the paper's"], body) if body else None
 
@@ -113,12 +100,8 @@ def limits(tables: Figures) -> Markup | None:
     """Table 4 of the paper."""
     given = tables.get("limits") or {}
     body = [
-        [
-            f"{_FIELDS.get(letter, letter)} ({letter})",
-            _count(of.get("characters")) or "none has it",
-            _count(of.get("published")),
-        ]
-        for letter, of in given.items()
+        [f"{_FIELDS.get(name, name)} ({name})", _count(of.get("characters")) or "none has it", _count(of.get("published"))]
+        for name, of in given.items()
     ]
     return table(["field", "95% have at most, here", "the paper's limit"], body) if body else None
 
@@ -134,12 +117,12 @@ def bins(figures: Figures) -> Markup | None:
     """The reliability table."""
     given = (figures.get("calibration") or {}).get("bins") or ()
     body = [
-        [
+        (
             f"{row['low']:.6f} to {row['high']:.6f}",
             f"{row['queries']:,}",
             f"{100 * row['probability']:.3f}%",
             rate(row, "right"),
-        ]
+        )
         for row in given
     ]
     return table(["probability", "candidates", "stated, mean", "right"], body) if body else None
