@@ -229,10 +229,10 @@ class Paper(Entity):
 
     def work(self) -> Work:
         """Return the paper as a target of other papers' references, with the status that its own relations give it."""
-        said = {related.kind for related in self.related}
+        kinds = {related.kind for related in self.related}
         return Work(
             id=self.id, ids=self.ids, title=self.title, authors=self.authors, venue=self.venue, year=self.year,
-            volume=self.volume, fpage=self.fpage, status=next((_STATUS[kind] for kind in _STATUS if kind in said), None),
+            volume=self.volume, fpage=self.fpage, status=next((_STATUS[kind] for kind in _STATUS if kind in kinds), None),
         )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser = harness.parser(__doc__)
     parser.add_argument("--set", choices=(*SETS, "all"), default="all", help="which labels (default: %(default)s)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with works.jsonl.gz and benchmarks/")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first so many references or pairs of each set")
+    parser.add_argument("--limit", type=int, metavar="N", help="max number of references or pairs of each set")
     parser.add_argument(
         "--cache", type=Path, default=Path(".cache/labels"), help="vectors encoded before (default: %(default)s)"
     )

@@ -70,7 +70,7 @@ def measure(data: Path, library: Library, limit: int | None = None) -> Table:
     rows = [linkage(folder, library, limit)]
     for kind in ("structured", "dirty"):
         pairs = read_pairs(folder / f"ditto_{kind}_test.txt.gz")[:limit]
-        rows.append(judged(f"Ditto's test pairs, {kind}", pairs))
+        rows.append(decided(f"Ditto's test pairs, {kind}", pairs))
     return Table(name="dblp-acm", title="DBLP and ACM: database papers in two catalogs", rows=rows, peers=PEERS, notes=NOTES)
 
 
@@ -93,17 +93,17 @@ def linkage(folder: Path, library: Library, limit: int | None = None) -> Row:
     return Row("DBLP linked into ACM", f"{len(catalog):,} works", scores(given), wrong)
 
 
-def judged(asked: str, pairs: Sequence[tuple[Reference, Work, bool]]) -> Row:
+def decided(task: str, pairs: Sequence[tuple[Reference, Work, bool]]) -> Row:
     """Decide each pair by the verdict at 0.5."""
     given, wrong = [], []
-    for reference, work, same in track(pairs, asked, console=Console(stderr=True)):
+    for reference, work, same in track(pairs, task, console=Console(stderr=True)):
         sure = probability(reference, work)
         given.append(Answer(same, sure >= 0.5, same and sure >= 0.5))
         if same != (sure >= 0.5):
             wrong.append(
                 {"kind": "missed" if same else "false", "pair": (reference.id, work.id), "probability": round(sure, 4)}
             )
-    return Row(asked, "judged at 0.5", scores(given), wrong)
+    return Row(task, "judged at 0.5", scores(given), wrong)
 
 
 NOTES: Final = (
@@ -111,7 +111,7 @@ NOTES: Final = (
     "threshold chosen on its validation pairs; reflink saw none of its labels, and its verdict was trained on citations in "
     "medicine and biology.",
     "Ditto's two figures are as its paper is quoted; its tables were not at hand to check them.",
-    "'dirty' has fields moved into other fields, mostly the title; nothing here knows that and puts them back.",
+    "'dirty' has fields moved into other fields, mostly the title; reflink does not move them back.",
     "The linkage has no blocking and no labels: the 392 of DBLP's records that have no pair among ACM's are absent.",
     "Records are compared as a citation and a work: the citation is one record's fields in a line.",
 )  # fmt: skip

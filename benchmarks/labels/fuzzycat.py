@@ -69,32 +69,32 @@ def read(folder: Path) -> list[Pair]:
 def measure(data: Path) -> Table:
     """Return every figure of the set."""
     pairs = read(data / "benchmarks" / "fuzzycat")
-    judged = [(pair, pair.probability()) for pair in pairs]
-    labelled = [(pair, sure) for pair, sure in judged if pair.status in (*SAME, DIFFERENT)]
+    decided = [(pair, pair.probability()) for pair in pairs]
+    labelled = [(pair, sure) for pair, sure in decided if pair.status in (*SAME, DIFFERENT)]
     rows = [row("all labelled", labelled)]
     rows += [
         row("same by metadata or different", [(pair, sure) for pair, sure in labelled if not by_identifier(pair)]),
         # Different for fuzzycat by kind or year: a version of the same work, which a reader may accept as the work.
         row("same title on both sides", [(pair, sure) for pair, sure in labelled if same_title(pair)]),
     ]
-    ambiguous = [sure for pair, sure in judged if pair.status == "AMBIGUOUS"]
+    ambiguous = [sure for pair, sure in decided if pair.status == "AMBIGUOUS"]
     notes = [*NOTES]
     if ambiguous:
-        said = sum(sure >= 0.5 for sure in ambiguous)
-        notes.append(f"AMBIGUOUS, {len(ambiguous)} pairs, in no figure: reflink takes {said} of them for the same.")
+        same = sum(sure >= 0.5 for sure in ambiguous)
+        notes.append(f"AMBIGUOUS, {len(ambiguous)} pairs, in no figure: reflink takes {same} of them for the same.")
     return Table(
         name="fuzzycat", title=f"fuzzycat: {len(labelled)} labelled pairs of records, judged at 0.5", rows=rows, peers=PEERS,
         notes=notes,
     )  # fmt: skip
 
 
-def row(part: str, judged: Sequence[tuple[Pair, float]]) -> Row:
+def row(part: str, decided: Sequence[tuple[Pair, float]]) -> Row:
     """Return the figures of some pairs; "same" is the positive class."""
-    given = [Answer(pair.status in SAME, sure >= 0.5, pair.status in SAME and sure >= 0.5) for pair, sure in judged]
+    given = [Answer(pair.status in SAME, sure >= 0.5, pair.status in SAME and sure >= 0.5) for pair, sure in decided]
     wrong = [
         {"kind": "false" if answer.linked else "missed", "pair": pair.names, "label": pair.status, "why": pair.reason,
          "probability": round(sure, 4)}
-        for (pair, sure), answer in zip(judged, given, strict=True)
+        for (pair, sure), answer in zip(decided, given, strict=True)
         if answer.present != answer.linked
     ]  # fmt: skip
     return Row("records without identifiers", part, scores(given), wrong)

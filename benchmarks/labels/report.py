@@ -28,7 +28,7 @@ class Peer:
 class Row:
     """One measurement: the task, the part of the set, its figures (scores.py), and its errors."""
 
-    asked: str
+    task: str
     part: str
     figures: dict[str, Any]
     wrong: Sequence[dict[str, Any]] = field(default=(), repr=False)
@@ -48,7 +48,7 @@ class Table:
         """Return the table as JSON; all shares are fractions."""
         return {
             "title": self.title,
-            "rows": [{"asked": row.asked, "part": row.part, **row.figures, "wrong": list(row.wrong)} for row in self.rows],
+            "rows": [{"asked": row.task, "part": row.part, **row.figures, "wrong": list(row.wrong)} for row in self.rows],
             "peers": [
                 {"name": peer.name, "where": peer.where, "precision": peer.precision, "recall": peer.recall, "f1": peer.f1}
                 for peer in self.peers
@@ -67,7 +67,7 @@ class Table:
             printed.add_column(name.replace("_", " "), justify="right")
         for row in self.rows:
             counts = (f"{row.figures['n']:,}", f"{row.figures['present']:,}")
-            printed.add_row(row.asked, row.part, *counts, *(_cell(row.figures, name) for name in _SHARES))
+            printed.add_row(row.task, row.part, *counts, *(_cell(row.figures, name) for name in _SHARES))
         printed.add_section()
         for peer in self.peers:
             shares = (peer.precision, peer.recall, peer.f1)

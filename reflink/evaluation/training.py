@@ -99,12 +99,12 @@ def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder:
     for number, form in enumerate(FORMS):
         for start in tracked(range(0, len(queries), _BATCH), "collecting pairs"):
             part = queries[start : start + _BATCH]
-            asked = [form(without_identifiers(query.reference)) for query in part]
+            forms = [form(without_identifiers(query.reference)) for query in part]
             works: dict[str, Work] = {}
             pairs: list[tuple[int, int]] = []
             at: dict[str, int] = {}
             for row, (query, reference, ids) in enumerate(
-                zip(part, asked, propose(asked, catalog, encoder, policy), strict=True)
+                zip(part, forms, propose(forms, catalog, encoder, policy), strict=True)
             ):
                 right, own = set(groups.same(query.truth)), catalog.canonical(reference.citing)
                 cited_work = catalog.get(query.truth)
@@ -118,7 +118,7 @@ def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder:
                     pairs.append((row, at.setdefault(cited, len(at))))
                     asked_as = number * len(queries) + start + row
                     kept.append((cited in right, fold_of(reference.citing), asked_as, cited in removed))
-            rows.append(compare_all(asked, list(works.values()), np.array(pairs, np.int64)))
+            rows.append(compare_all(forms, list(works.values()), np.array(pairs, np.int64)))
     y, fold, query_, gone = zip(*kept, strict=True)
     return Pairs(np.vstack(rows), np.array(y), np.array(fold), np.array(query_), np.array(gone), len(queries))
 

@@ -43,12 +43,12 @@ def joined(content: object) -> Markup:
 
 def tag(name: str, /, *content: object, **attributes: object) -> Markup:
     """Return an element. Attributes: ``class_`` is class, other underscores become dashes; None and False are left out."""
-    said = []
+    written = []
     for key, value in attributes.items():
         plain = key.rstrip("_").replace("_", "-")
         if value is not None and value is not False:
-            said.append(f' {plain}="{escaped(str(value))}"')
-    opened = f"<{name}{''.join(said)}"
+            written.append(f' {plain}="{escaped(str(value))}"')
+    opened = f"<{name}{''.join(written)}"
     if name in _EMPTY and not content:
         return Markup(f"{opened}/>")
     return Markup(f"{opened}>{joined(content)}</{name}>")

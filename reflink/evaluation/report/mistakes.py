@@ -25,11 +25,11 @@ _LONG: Final = 1200
 def mistakes(found: Sequence[Mistake]) -> Markup:
     """Return one world's mistakes by kind and cause, the highest probability first, at most MOST of one cause."""
     parts: list[Markup] = []
-    for sort, said in _SORTS.items():
+    for sort, label in _SORTS.items():
         of_sort = [each for each in found if each.outcome.error == sort]
         if not of_sort:
             continue
-        parts.append(tag("h4", f"{said} ({len(of_sort):,})"))
+        parts.append(tag("h4", f"{label} ({len(of_sort):,})"))
         for cause in CAUSES:
             some = sorted((each for each in of_sort if each.outcome.cause == cause), key=_surest)
             if some:
@@ -49,8 +49,8 @@ def _surest(mistake: Mistake) -> tuple[float, str]:
 
 def _shown(mistake: Mistake) -> Markup:
     outcome, link = mistake.outcome, mistake.outcome.link
-    said = mistake.reference.raw_query
-    text = said if len(said) <= _LONG else f"{said[:_LONG]}…"
+    query = mistake.reference.raw_query
+    text = query if len(query) <= _LONG else f"{query[:_LONG]}…"
     facts = [
         f"probability {link.probability:.4f}" if link.probability is not None else "",
         f"score {link.score:.4f} by {link.method}" if link.score is not None else link.unresolved or "",
@@ -61,7 +61,7 @@ def _shown(mistake: Mistake) -> Markup:
     ]
     return tag(
         "article",
-        tag("p", tag("bdi", text or "(no text)"), class_="said"),
+        tag("p", tag("bdi", text or "(no text)"), class_="query"),
         _compared(mistake),
         tag("p", [tag("span", reason, class_="reason") for reason in link.reasons]) if link.reasons else None,
         tag("p", " · ".join(filter(None, facts)), " · ", tag("code", outcome.rid), class_="note"),

@@ -181,9 +181,12 @@ def _calibration(opened: Figures) -> Markup:
         f"(20 of equal width); Brier score {given['brier']:.5f}; of the best candidates of {given['queries']:,} references, "
         "linked or not."
     )
-    apart = "On the line, what was said came true. Bins of equal mass; bars: Wilson intervals; what is beyond lies at the edge."
+    apart = (
+        "On the line, the share of right candidates equals the stated probability. Bins of equal mass; bars: Wilson intervals; "
+        "values beyond an axis lie at its end."
+    )
     pictures = [
-        _figure("Said and come true", charts.reliability(opened), apart),
+        _figure("Stated and observed", charts.reliability(opened), apart),
         _figure("How probabilities are distributed", charts.scores(opened), "Counts on a scale of equal factors."),
         _figure("What another threshold would give", charts.accepts(opened)),
     ]
@@ -209,9 +212,9 @@ def _mistakes(measured: Figures, found: Mapping[str, Sequence[Mistake]]) -> Mark
 
 
 def _how(about: Figures) -> Markup:
-    judged = (
+    held_out = (
         f"{about['held_out']:,} of the {about['queries']:,} references come from papers that the verdict was trained on; "
-        "each was judged by a model trained without its paper."
+        "the verdict of each comes from a model trained without its paper."
     )
     resampled = (
         f"Intervals: {about.get('resamples', 0):,} resamples of the citing papers, percentiles 2.5 and 97.5. Where nothing "
@@ -223,4 +226,4 @@ def _how(about: Figures) -> Markup:
         else "Identifiers were withheld, in fields and in the text."
     )
     took = f"Measured in {about['seconds']:,.0f} s." if "seconds" in about else None
-    return joined([tag("p", line) for line in (judged, resampled, withheld, took) if line])
+    return joined([tag("p", line) for line in (held_out, resampled, withheld, took) if line])

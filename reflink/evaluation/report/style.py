@@ -29,7 +29,7 @@ th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px so
 th { font-weight: 600; color: var(--soft); } .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 article { border: 1px solid var(--edge); background: var(--card); border-radius: 8px; padding: .5rem .8rem; margin: .6rem 0;
   content-visibility: auto; contain-intrinsic-size: auto 300px; }
-article td { min-width: 9rem; max-width: 24rem; overflow-wrap: anywhere; } .said { max-width: none; }
+article td { min-width: 9rem; max-width: 24rem; overflow-wrap: anywhere; } .query { max-width: none; }
 .reason { display: inline-block; border: 1px solid var(--edge); border-radius: 99px; padding: 0 .6rem; margin: 0 .3rem .3rem 0;
   font-size: .8rem; } code { font-size: .8rem; }
 details > summary { cursor: pointer; padding: .2rem 0; } dt { font-weight: 600; } dd { margin: 0 0 .3rem 1rem; }

@@ -75,7 +75,7 @@ def test_the_year_of_a_work_made_of_a_citation_is_not_the_one_in_its_title(data:
 
 def test_glutton_is_measured_against_both_catalogs(data: Path, library: Library):
     table = glutton.measure(data, library)
-    rows = {(row.asked, row.part): row for row in table.rows}
+    rows = {(row.task, row.part): row for row in table.rows}
     fields = "4 works, text and fields"
     by_label, by_rule = (rows[fields, part].figures for part in ("label in the catalog", "or an equal record"))
     # The citations of Curie are linked, and rightly; by their label alone they would be absent.

@@ -163,4 +163,4 @@ def test_most_verdicts_on_real_pairs_agree_with_the_labels():
     data = shared_data()
     assert fuzzycat.measure(data).rows[0].figures["accuracy"] > 0.8
     pairs = dblp_acm.read_pairs(data / "benchmarks" / "dblp_acm" / "ditto_structured_test.txt.gz")[:400]
-    assert dblp_acm.judged("a slice", pairs).figures["f1"] > 0.85
+    assert dblp_acm.decided("a slice", pairs).figures["f1"] > 0.85

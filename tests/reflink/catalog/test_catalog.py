@@ -61,7 +61,7 @@ def test_only_new_texts_are_encoded() -> None:
 def test_the_last_work_of_an_id_counts() -> None:
     catalog, encoder = empty(), FakeEncoder()
     texts = [work("a", "One"), work("a", "Two")]
-    vectors = encoder.encode([work_text(one, "TVL", lexical=False) for one in texts])
+    vectors = encoder.encode([work_text(each, "TVL", lexical=False) for each in texts])
     assert catalog.add(texts, vectors) == 1
     assert catalog.get("a") == texts[1]
     np.testing.assert_allclose(catalog.vectors.vectors(["a"])[0], vectors[1], atol=1e-3)

@@ -54,7 +54,7 @@ def test_full_measures_everything_and_writes_a_report(reflink: Reflink, inputs: 
     lines = [orjson.loads(line) for line in outcomes.read_bytes().splitlines()]
     assert {line["world"] for line in lines} == {"closed", "open", *SHARES, "raw_only.closed", "raw_only.open"}
     page = (report / "index.html").read_text()
-    for text in ("Said and come true", "Error by approach and mode", "By share of the targets", "Every mistake"):
+    for text in ("Stated and observed", "Error by approach and mode", "By share of the targets", "Every mistake"):
         assert text in page
     assert "TitleMatch" in answer.out
 

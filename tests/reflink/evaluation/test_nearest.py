@@ -31,15 +31,15 @@ def test_an_approach_gives_the_work_of_a_plain_computation(works: list[Any], ref
         reference(title=title, last_names=name.split(), venue=venue, year=year, raw_text=f"{name} {title}")
         for title, name, venue, year in references
     ]
-    for one, (ids, score) in zip(queries, Jaccard(made, "TVL", silent).answer(queries), strict=True):
-        text = reference_text(one, "TVL", lexical=True)
+    for query, (ids, score) in zip(queries, Jaccard(made, "TVL", silent).answer(queries), strict=True):
+        text = reference_text(query, "TVL", lexical=True)
         scores = [similarity(text, work_text(w, "TVL", lexical=True)) for w in made]
         if max(scores) == 0:
             assert (ids, math.isnan(score)) == ((), True)
         else:
             assert (ids, score) == ((f"w{scores.index(max(scores)):02}",), max(scores))
-    for one, (ids, _) in zip(queries, TitleMatch(made, silent).answer(queries), strict=True):
-        title = normalise(one.title or "", lexical=True)
+    for query, (ids, _) in zip(queries, TitleMatch(made, silent).answer(queries), strict=True):
+        title = normalise(query.title or "", lexical=True)
         same = [w.id for w in made if normalise(w.title or "", lexical=True) == title]
         assert list(ids) == (same if title else [])
 
