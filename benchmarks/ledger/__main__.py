@@ -1,12 +1,10 @@
 """Measure the ledger at the size of a field.
 
-    python -m benchmarks.ledger store    [--references 5000000]   its store: writing, disk, memory, finding, opening
-    python -m benchmarks.ledger restart  [--references 1000000]   restarts from the topics alone, and with its store
-    python -m benchmarks.ledger outcomes [--references 100000]    outcomes per second through one ledger
-    python -m benchmarks.ledger wake     [--references 5000000]   from a work's arrival to the links of waiting references
+    python -m benchmarks.ledger store [--references 5000000]   its store: writing, disk, memory
+    python -m benchmarks.ledger wake  [--references 5000000]   from a work's arrival to the links of waiting references
 
-The waiting references are recombined from real ones (benchmarks/ledger/recombined.py); ``wake`` also restarts the ledger as
-``restart`` does. All but ``store`` run on their own Kafka with real worker processes, all on one machine.
+The waiting references are recombined from real ones (benchmarks/ledger/recombined.py). ``wake`` runs its own Kafka with real
+worker processes, all on one machine, and first restarts the ledger from the topics alone and with its store.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.ledger import filling, outcomes, restarting, waking
+from benchmarks.ledger import filling, waking
 from benchmarks.machine import describe
 
 
@@ -34,34 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _store(arguments: argparse.Namespace) -> dict[str, Any]:
-    figures = filling.run(arguments.references, arguments.sizes, arguments.folder)
-    print(filling.forecast_text(figures))
-    return figures
-
-
-def _restart(arguments: argparse.Namespace) -> dict[str, Any]:
-    figures = restarting.run(arguments.references, arguments.rounds, arguments.folder)
-    print(restarting.text(figures))
-    return figures
-
-
-def _outcomes(arguments: argparse.Namespace) -> dict[str, Any]:
-    figures = outcomes.run(arguments.references, arguments.rounds, arguments.folder)
-    print(outcomes.text(figures))
-    return figures
+    return filling.run(arguments.references, arguments.sizes, arguments.folder)
 
 
 def _wake(arguments: argparse.Namespace) -> dict[str, Any]:
-    figures = waking.run(
-        references=arguments.references,
-        per_s=arguments.per_s,
-        seconds=arguments.seconds,
-        share=arguments.share,
-        snapshot=arguments.snapshot,
-        before=arguments.before,
-        rounds=arguments.rounds,
-        folder=arguments.folder,
-    )
+    names = ("references", "per_s", "seconds", "share", "snapshot", "rounds", "folder")
+    figures = waking.run(**{name: getattr(arguments, name) for name in names})
     print(waking.text(figures))
     return figures
 
@@ -70,34 +46,25 @@ def _parser() -> argparse.ArgumentParser:
     parser = harness.parser(__doc__, figures=False)
     commands = parser.add_subparsers(dest="command", required=True)
 
-    def command(name: str, help_: str, run: Callable[[argparse.Namespace], Any], references: int) -> argparse.ArgumentParser:
+    def command(name: str, help_: str, run: Callable[[argparse.Namespace], Any]) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=help_, description=help_)
-        added.add_argument("--references", type=int, default=references, help=f"how many (default {references:,})")
-        added.add_argument("--folder", type=Path, help="where to keep what is deleted at the end: GB of disk")
+        added.add_argument("--references", type=int, default=5_000_000, help="number of waiting references (5,000,000)")
+        added.add_argument("--folder", type=Path, help="for temporary data: GB of disk")
         harness.add_json(added)
         added.set_defaults(run=run)
         return added
 
-    store = command("store", "waiting references against disk, memory and time to find them", _store, 5_000_000)
-    store.add_argument(
-        "--sizes",
-        type=harness.numbers,
-        default=[500_000, 1_000_000, 2_000_000],
-        help="also measured (500000,1000000,2000000)",
-    )
-    restart = command("restart", "starting from the topics alone, and with the store on disk", _restart, 1_000_000)
-    restart.add_argument("--rounds", type=int, default=3, help="of restarts with the store")
-    through = command("outcomes", "outcomes a second through one ledger", _outcomes, 100_000)
-    through.add_argument("--rounds", type=int, default=3)
-    wake = command("wake", "from a work's arrival to the links of the references that waited", _wake, 5_000_000)
-    wake.add_argument("--per-s", type=float, default=100.0, help="works that arrive in a second (100)")
-    wake.add_argument("--seconds", type=float, default=180.0, help="for so long (180), after 10 s that do not count")
-    wake.add_argument("--share", type=float, default=0.2, help="of the works, those that a reference waits for (0.2)")
-    wake.add_argument("--rounds", type=int, default=1, help="of restarts with the store")
+    store = command("store", "disk and memory of the stores by number of waiting references", _store)
+    sizes = [500_000, 1_000_000, 2_000_000]
+    store.add_argument("--sizes", type=harness.numbers, default=sizes, help="also measured (500000,1000000,2000000)")
+    wake = command("wake", "time from a work's arrival to the links of the waiting references", _wake)
+    wake.add_argument("--per-s", type=float, default=100.0, help="works that arrive per second (100)")
+    wake.add_argument("--seconds", type=float, default=180.0, help="duration (180), after 10 s that do not count")
+    wake.add_argument("--share", type=float, default=0.2, help="share of the works that a reference waits for (0.2)")
+    wake.add_argument("--rounds", type=int, default=1, help="number of restarts with the store (1)")
     wake.add_argument(
         "--snapshot", type=Path, default=Path(".cache/catalogs/full"), metavar="DIR", help="a catalog of all shared works"
     )
-    wake.add_argument("--before", type=int, metavar="WORKS", help="so many of its works are there before (default: all others)")
     return parser
 
 

@@ -108,19 +108,19 @@ class Recombined:
             for position in range(1, REFERENCES_PER_PAPER + 1):
                 id_ = _id(citing, position)
                 if mark := meant.get(id_):
-                    said = {**mark.reference.to_dict(), "id": id_, "citing": citing, "position": position}
+                    record = {**mark.reference.to_dict(), "id": id_, "citing": citing, "position": position}
                 else:
-                    said = written(self.moulds[moulds[at]], cited[at], self.parts.names, id_, citing, position)
-                links[id_] = self._event(id_, citing, said, self.judgements[judgements[at]])
+                    record = written(self.moulds[moulds[at]], cited[at], self.parts.names, id_, citing, position)
+                links[id_] = self._event(id_, citing, record, self.judgements[judgements[at]])
                 at += 1
             yield Paper(citing, links, self._manifest(citing, list(links)))
 
-    def _event(self, id_: str, citing: str, said: dict[str, Any], judgement: orjson.Fragment) -> bytes:
+    def _event(self, id_: str, citing: str, record: dict[str, Any], judgement: orjson.Fragment) -> bytes:
         link = {"reference": id_, "citing": citing, "cited": None, "unresolved": "not-in-catalog"}
         event = {
             "schema_version": SCHEMA_VERSION, "citing": citing, "paper_version": ARRIVED, "arrived": ARRIVED,
             "model": MODEL, "policy": POLICY, "catalog_offset": self.judged_at, "judged": ARRIVED + 180,
-            "link": {**link, "evidence": judgement}, "reference": said,
+            "link": {**link, "evidence": judgement}, "reference": record,
         }  # fmt: skip
         return orjson.dumps(event)
 
@@ -171,23 +171,23 @@ def written(
     people = [names[person] for person in cited["people"][: mould.names]]
     last_names = [last for last, _ in people]
     cited.update(zip(_SLOTS, last_names, strict=False))
-    said: dict[str, Any] = {"id": id_, "citing": citing, "position": position, "raw_text": mould.text % cited, **mould.kept}
+    record: dict[str, Any] = {"id": id_, "citing": citing, "position": position, "raw_text": mould.text % cited, **mould.kept}
     if mould.bare is not None:
-        said["raw_noid"] = mould.bare % cited
+        record["raw_noid"] = mould.bare % cited
     fields: dict[str, Any] = {name: cited[name] for name in mould.fields}
     if mould.names:
         fields["last_names"] = last_names
         if not mould.inferred:
             fields["given_names"] = [given for _, given in people]
     if mould.inferred:
-        said["inferred"] = fields
+        record["inferred"] = fields
     else:
-        said |= fields
+        record |= fields
     if mould.ids:
-        said["ids"] = {kind: cited[kind] for kind in mould.ids}
+        record["ids"] = {kind: cited[kind] for kind in mould.ids}
     if mould.ids_weak:
-        said["ids_weak"] = {kind: cited[kind] for kind in mould.ids_weak}
-    return said
+        record["ids_weak"] = {kind: cited[kind] for kind in mould.ids_weak}
+    return record
 
 
 def without_identifiers(marked: Marked) -> Marked:

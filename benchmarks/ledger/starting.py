@@ -1,15 +1,19 @@
-"""Measure the start of a ledger process: the time until it works, from the topics alone and from its store on disk."""
+"""Measure the start of a ledger process: the time until it publishes, from the topics alone and from its store on disk."""
 
 from __future__ import annotations
 
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
 from benchmarks.ledger.topics import PARTITIONS
 from benchmarks.machine import disk_bytes
-from benchmarks.workers.broker import reader, seek_to_end
+from benchmarks.workers.broker import broker_with_topics, reader, seek_to_end
 from benchmarks.workers.sizing import memory
 from reflink.entities import Link, Reference
 from schemas import SCHEMA_VERSION, ManifestEvent, Outcome, OutcomesEvent
@@ -19,6 +23,19 @@ from workers.kafka.bulk_producer import Sender
 from workers.kafka.topics import partition_of
 
 TIMEOUT_S: Final = 3600.0
+
+
+@contextmanager
+def broker_for(folder: Path | None) -> Iterator[tuple[KafkaSettings, Path]]:
+    """Start an empty Kafka with all topics, and yield it with a folder; both are deleted at the end.
+
+    Its log cleaner is off: every key of the millions occurs once, so the cleaner would find nothing, but would use time.
+    """
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as name,
+        broker_with_topics(Path(name) / "kafka", PARTITIONS, {"log.cleaner.enable": "false"}) as kafka,
+    ):
+        yield kafka, Path(name)
 
 
 def paper_events(citing: str, references: int, judged_at: int = 0) -> list[bytes]:

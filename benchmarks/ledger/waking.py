@@ -12,10 +12,9 @@ import psutil
 
 from benchmarks.ledger.real import choose_arrivals
 from benchmarks.ledger.recombined import Marked, Recombined
-from benchmarks.ledger.restarting import broker_for
-from benchmarks.ledger.starting import Probe, restarts
+from benchmarks.ledger.starting import Probe, broker_for, restarts
 from benchmarks.ledger.topics import fill, placed
-from benchmarks.ledger.watching import Heard, Lags, Watcher, wait_calm
+from benchmarks.ledger.watching import Lags, Seen, Watcher, wait_calm
 from benchmarks.papers import real_references
 from benchmarks.workers.sizing import cpu_seconds
 from reflink.catalog import Catalog
@@ -34,15 +33,7 @@ LATE_S: Final = 60.0
 
 
 def run(
-    *,
-    references: int,
-    per_s: float,
-    seconds: float,
-    share: float,
-    snapshot: Path,
-    before: int | None,
-    rounds: int,
-    folder: Path | None = None,
+    *, references: int, per_s: float, seconds: float, share: float, snapshot: Path, rounds: int, folder: Path | None
 ) -> dict[str, Any]:
     """Fill, restart, and let works arrive, ``per_s`` per second; waiting references cite a ``share`` of them."""
     real = list(real_references())
@@ -51,7 +42,7 @@ def run(
     del real
     with broker_for(folder) as (kafka, place):
         base = place / "catalog"
-        count = without(snapshot, arrivals.works, before, base, kafka)
+        count = without(snapshot, arrivals.works, base, kafka)
         made.judged_at = end_of(kafka, "catalog")
         filled = fill(kafka, made, references, arrivals.marked)
         print(f"{count:,} works and {references:,} links sent, the links in {filled:.0f} s", flush=True)
@@ -75,12 +66,12 @@ def run(
             sent = arrive(kafka, arrivals.works[warm:], per_s)
             took = time.monotonic() - began
             cpu = {name: (seconds - spent[name]) / took for name, seconds in cpu_of_all(pipeline).items()}
-            wait_for(sent, waiting, watcher.heard)
+            wait_for(sent, waiting, watcher.seen)
             lags.stop()
             watcher.stop()
     return {
         "references": references, "works_before": count, "works": len(sent), "per_s": len(sent) / took, "restart": restarted,
-        "lags": lags.most, "lags_over_time": lags.samples, "cores": cpu, **evaluate(sent, waiting, watcher.heard),
+        "lags": lags.highest, "cores": cpu, **evaluate(sent, waiting, watcher.seen),
     }  # fmt: skip
 
 
@@ -95,11 +86,10 @@ def cpu_of_all(pipeline: Pipeline) -> dict[str, float]:
     }
 
 
-def without(snapshot: Path, arriving: Sequence[Work], most: int | None, folder: Path, kafka: KafkaSettings) -> int:
+def without(snapshot: Path, arriving: Sequence[Work], folder: Path, kafka: KafkaSettings) -> int:
     """Fill the catalog topic with the snapshot's other works, and make a snapshot of it; return their number."""
-    catalog, late = Catalog.open(snapshot), {work.id for work in arriving}
-    kept = [work.id for work in catalog if work.id not in late]
-    catalog.remove([*late, *kept[most or len(kept) :]])
+    catalog = Catalog.open(snapshot)
+    catalog.remove([work.id for work in arriving])
     catalog.save(folder, offset=0)
     return load_and_bind(list(catalog), folder, kafka)
 
@@ -117,30 +107,30 @@ def arrive(kafka: KafkaSettings, works: Sequence[Work], per_s: float) -> dict[st
     return sent
 
 
-def wait_for(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapping[str, Heard]) -> None:
+def wait_for(sent: Mapping[str, int], waiting: Mapping[str, Marked], seen: Mapping[str, Seen]) -> None:
     """Wait until all references to the sent works are linked, or LATE_S have passed."""
     wanted = {reference: mark.work.id for reference, mark in waiting.items() if mark.work.id in sent}
     until = time.monotonic() + LATE_S
     while time.monotonic() < until:
-        wanted = {id_: work for id_, work in wanted.items() if id_ not in heard or heard[id_].cited != work}
+        wanted = {id_: work for id_, work in wanted.items() if id_ not in seen or seen[id_].cited != work}
         if not wanted:
             return
         time.sleep(0.5)
 
 
-def evaluate(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapping[str, Heard]) -> dict[str, Any]:
+def evaluate(sent: Mapping[str, int], waiting: Mapping[str, Marked], seen: Mapping[str, Seen]) -> dict[str, Any]:
     """Return the seconds from the work's timestamp, and the results for the references.
 
     ``steps``: from the work to the record in ``retries``, from there to the linker's answer (to the fallback, or the outcome),
     from there to the fallback's outcome where one was needed, and from the outcome to the link.
     """
     seconds: list[float] = []
-    steps: dict[str, list[float]] = {"asked": [], "linker": [], "fallback": [], "ledger": []}
+    steps: dict[str, list[float]] = {"requested": [], "linker": [], "fallback": [], "ledger": []}
     kinds = {True: [0, 0, 0], False: [0, 0, 0]}
     for reference, mark in waiting.items():
         if (arrived := sent.get(mark.work.id)) is None:
             continue
-        each = heard.get(reference, Heard())
+        each = seen.get(reference, Seen())
         counts = kinds[mark.identified]
         counts[0] += 1
         counts[1] += each.first("retries") is not None
@@ -148,33 +138,33 @@ def evaluate(sent: Mapping[str, int], waiting: Mapping[str, Marked], heard: Mapp
             continue
         counts[2] += 1
         seconds.append((each.linked_at - arrived) / 1000)
-        asked, open_, judged = (each.first(topic) for topic in ("retries", "fallback", "outcomes"))
-        if asked is not None and judged is not None:
-            steps["asked"].append((asked - arrived) / 1000)
-            steps["linker"].append(((open_ or judged) - asked) / 1000)
+        requested, open_, decided = (each.first(topic) for topic in ("retries", "fallback", "outcomes"))
+        if requested is not None and decided is not None:
+            steps["requested"].append((requested - arrived) / 1000)
+            steps["linker"].append(((open_ or decided) - requested) / 1000)
             if open_ is not None:
-                steps["fallback"].append((judged - open_) / 1000)
-            steps["ledger"].append((each.linked_at - judged) / 1000)
+                steps["fallback"].append((decided - open_) / 1000)
+            steps["ledger"].append((each.linked_at - decided) / 1000)
     # Leave out re-evaluations caused by the works before these.
     began = min(sent.values())
-    times = {reference: [at for at in each.times.get("retries", ()) if at >= began] for reference, each in heard.items()}
-    asked_for = {
+    times = {reference: [at for at in each.times.get("retries", ()) if at >= began] for reference, each in seen.items()}
+    requests = {
         reference: len(each)
         for reference, each in times.items()
         if each and (reference not in waiting or waiting[reference].work.id in sent)
     }
-    marked = asked_for.keys() & waiting.keys()
+    marked = requests.keys() & waiting.keys()
     return {
         "seconds": quantiles(seconds),
         "steps": {name: quantiles(values) for name, values in steps.items()},
         "awaited": {
-            name: dict(zip(("waiting", "woken", "linked"), kinds[identified], strict=True))
+            name: dict(zip(("waiting", "requested", "linked"), kinds[identified], strict=True))
             for name, identified in (("by identifier", True), ("by text", False))
         },
-        "woken": sum(asked_for.values()),
-        "woken_per_work": sum(asked_for.values()) / max(1, len(sent)),
-        "woken_in_vain": sum(count for reference, count in asked_for.items() if reference not in marked),
-        "woken_again": sum(asked_for[reference] - 1 for reference in marked),
+        "requested": sum(requests.values()),
+        "requested_per_work": sum(requests.values()) / max(1, len(sent)),
+        "requested_in_vain": sum(count for reference, count in requests.items() if reference not in marked),
+        "requested_again": sum(requests[reference] - 1 for reference in marked),
     }
 
 
@@ -197,19 +187,19 @@ def text(figures: Mapping[str, Any]) -> str:
         *(
             _row(name, figures["steps"][step])
             for step, name in (
-                ("asked", "  ledger: work to retries"), ("linker", "  linker"), ("fallback", "  fallback"),
+                ("requested", "  ledger: work to retries"), ("linker", "  linker"), ("fallback", "  fallback"),
                 ("ledger", "  ledger: outcome to link"),
             )
         ),
         "",
     ]  # fmt: skip
     for name, each in figures["awaited"].items():
-        lines.append(f"awaited, {name}: {each['waiting']:,}, woken {each['woken']:,}, linked {each['linked']:,}")
+        lines.append(f"awaited, {name}: {each['waiting']:,}, requested {each['requested']:,}, linked {each['linked']:,}")
     lines += [
-        f"woken: {figures['woken']:,} times, {figures['woken_per_work']:.3f} a work; in vain {figures['woken_in_vain']:,}, "
-        f"again {figures['woken_again']:,}",
+        f"requests: {figures['requested']:,}, {figures['requested_per_work']:.3f} per work; "
+        f"in vain {figures['requested_in_vain']:,}, repeated {figures['requested_again']:,}",
         "cores busy: " + ", ".join(f"{name} {share:.2f}" for name, share in figures["cores"].items()),
-        "most lag: " + ", ".join(f"{name} {value:,.0f}" for name, value in sorted(figures["lags"].items())),
+        "highest lag: " + ", ".join(f"{name} {value:,.0f}" for name, value in sorted(figures["lags"].items())),
     ]
     return "\n".join(lines)
 

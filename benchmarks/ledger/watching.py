@@ -22,7 +22,7 @@ _LAGS: Final = ("reflink_lag_records", "reflink_catalog_lag_records", "reflink_l
 
 
 @dataclass
-class Heard:
+class Seen:
     """Times in milliseconds since 1970 at which a reference was seen, by topic; and the newest link."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
@@ -35,11 +35,11 @@ class Heard:
 
 
 class Watcher(threading.Thread):
-    """Reads the topics from their current ends until it is stopped; ``heard`` is by reference id."""
+    """Reads the topics from their current ends until it is stopped; ``seen`` is by reference id."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
         super().__init__(name="watcher", daemon=True)
-        self.heard: dict[str, Heard] = {}
+        self.seen: dict[str, Seen] = {}
         self._names = {kafka.topic(name): name for name in TOPICS}
         self._consumer = reader(kafka, *TOPICS, at_end=True)
         self._stopping = threading.Event()
@@ -51,19 +51,19 @@ class Watcher(threading.Thread):
             for place, records in polled.items():
                 for record in records:
                     if record.value is not None:
-                        self.hear(self._names[place.topic], record.value, now)
+                        self.record(self._names[place.topic], record.value, now)
         self._consumer.close()
 
-    def hear(self, topic: str, value: bytes, now: float) -> None:
+    def record(self, topic: str, value: bytes, now: float) -> None:
         """Record an event of the topic."""
         fields = orjson.loads(value)
         for reference in _references(fields):
-            self.heard.setdefault(reference, Heard()).times.setdefault(topic, []).append(now)
+            self.seen.setdefault(reference, Seen()).times.setdefault(topic, []).append(now)
         if topic == "links":
-            heard = self.heard[fields["reference"]["id"]]
+            seen = self.seen[fields["reference"]["id"]]
             cited = fields["link"].get("cited")
-            if cited != heard.cited:
-                heard.cited, heard.linked_at = cited, now
+            if cited != seen.cited:
+                seen.cited, seen.linked_at = cited, now
 
     def stop(self) -> None:
         self._stopping.set()
@@ -78,14 +78,12 @@ def _references(fields: dict[str, Any]) -> Iterator[str]:
 
 
 class Lags(threading.Thread):
-    """Samples the workers' lags by worker and metric; ``most`` is the maximum of each since ``begin``."""
+    """Samples the workers' lags; ``highest`` has the maximum of each since ``begin``, by worker and metric."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__(name="lags", daemon=True)
         self.pipeline = pipeline
-        #: Seconds since ``begin``, and the lags at that time; lags of 0 are left out.
-        self.samples: list[tuple[float, dict[str, float]]] = []
-        self._began = time.monotonic()
+        self.highest: dict[str, float] = {}
         self.failure: ReflinkError | None = None
         self._stopping = threading.Event()
 
@@ -96,22 +94,11 @@ class Lags(threading.Thread):
             except ReflinkError as error:
                 self.failure = error
                 return
-            self.samples.append(
-                (round(time.monotonic() - self._began, 1), {name: value for name, value in found.items() if value})
-            )
+            self.highest |= {name: max(value, self.highest.get(name, 0.0)) for name, value in found.items() if value}
 
     def begin(self) -> None:
         """Discard the previous samples."""
-        self._began, self.samples = time.monotonic(), []
-
-    @property
-    def most(self) -> dict[str, float]:
-        """Return the maximum of each lag."""
-        found: dict[str, float] = {}
-        for _, lags in self.samples:
-            for name, value in lags.items():
-                found[name] = max(value, found.get(name, 0.0))
-        return found
+        self.highest = {}
 
     def stop(self) -> None:
         """Stop sampling. Raises WorkerDied or NotReady if a sample failed with it."""

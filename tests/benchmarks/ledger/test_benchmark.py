@@ -7,18 +7,16 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import orjson
 import pytest
 
-from benchmarks.ledger import filling, outcomes, restarting, topics, waking
+from benchmarks.ledger import filling, topics, waking
 from benchmarks.ledger.__main__ import main
 from benchmarks.ledger.moulds import Mould
 from benchmarks.ledger.real import choose_arrivals
 from benchmarks.ledger.recombined import BLOCK, REFERENCES_PER_PAPER, Marked, Recombined, without_identifiers, written
 from benchmarks.ledger.starting import paper_events
-from benchmarks.ledger.watching import Heard, Watcher
-from benchmarks.machine import disk_bytes
+from benchmarks.ledger.watching import Seen, Watcher
 from reflink.blocking.keys import reference_keys, work_keys
 from reflink.catalog.reading import read_works
 from reflink.entities import Ids, Inferred, Reference, Work
@@ -59,16 +57,15 @@ def marks(references: list[Reference], count: int) -> list[Marked]:
     return [Marked(references[at], WORK, at % 2 == 0) for at in range(count)]
 
 
-def test_a_mould_takes_the_parts_of_its_work_out_and_takes_those_of_another():
-    said = written(Mould.of(TAGGED), dict(CITED), [("Poe", "E A")], "q#r1.1", "q", 1)
-    reference = Reference.from_dict(said)
+def test_a_mould_replaces_the_parts_of_one_work_by_those_of_another():
+    reference = Reference.from_dict(written(Mould.of(TAGGED), dict(CITED), [("Poe", "E A")], "q#r1.1", "q", 1))
     assert reference.raw_text == "Poe J. The second title. Acta 1999; 7: 3-9. doi:10.2000/x"
     assert reference.raw_noid == "Poe J. The second title. Acta 1999; 7: 3-9."
     assert (reference.last_names, reference.given_names, reference.kind) == (("Poe",), ("E A",), "journal")
     assert (reference.title, reference.year, reference.ids) == ("The second title", 1999, Ids(doi="10.2000/x"))
 
 
-def test_what_was_only_recognised_stays_so():
+def test_a_mould_keeps_inferred_fields_inferred():
     inferred = Inferred(title="100% of what 12 Birds say", last_names=("Roe",), year=2012)
     mould = Mould.of(Reference(id="p#B1.1", citing="p", position=1, raw_text=TEXT, inferred=inferred))
     reference = Reference.from_dict(written(mould, dict(CITED), [("Poe", "E A")], "q#r1.1", "q", 1))
@@ -77,7 +74,7 @@ def test_what_was_only_recognised_stays_so():
     assert reference.raw_text.startswith("Poe J. The second title. J Birds 1999;")
 
 
-def test_events_are_as_the_ledger_publishes_them(made: Recombined):
+def test_generated_events_have_the_form_of_published_events(made: Recombined):
     papers = list(made.papers(0, BLOCK))
     assert len({paper.citing for paper in papers}) == BLOCK
     for paper in papers[:5]:
@@ -90,7 +87,7 @@ def test_events_are_as_the_ledger_publishes_them(made: Recombined):
             assert (event.link.cited, event.link.unresolved, event.catalog_offset) == (None, "not-in-catalog", 541)
 
 
-def test_a_paper_depends_on_the_seed_and_its_number_alone(references: list[Reference], made: Recombined):
+def test_a_paper_depends_only_on_the_seed_and_its_number(references: list[Reference], made: Recombined):
     later = list(made.papers(BLOCK, BLOCK))
     both = list(made.papers(0, 2 * BLOCK))
     assert both[BLOCK:] == later == list(Recombined(references, judged_at=541).papers(BLOCK, BLOCK))
@@ -98,7 +95,7 @@ def test_a_paper_depends_on_the_seed_and_its_number_alone(references: list[Refer
     assert list(Recombined(references, seed=8).papers(0, 1)) != both[:1]
 
 
-def test_keys_meet_as_popular_works_do_and_hardly_any_is_of_a_real_work(made: Recombined):
+def test_keys_coincide_with_each_other_but_hardly_with_real_works(made: Recombined):
     links = [LinkEvent.from_json(value) for paper in made.papers(0, 4 * BLOCK) for value in paper.links.values()]
     keys = Counter(key for link in links for key in set(reference_keys(link.reference)))
     assert max(keys.values()) > 20
@@ -109,13 +106,13 @@ def test_keys_meet_as_popular_works_do_and_hardly_any_is_of_a_real_work(made: Re
     assert len(met) < 0.02 * len(links)
 
 
-def test_marked_references_are_evenly_spread_and_found_where_they_are_said_to_be(references: list[Reference], made: Recombined):
+def test_marked_references_are_evenly_spread(references: list[Reference], made: Recombined):
     marked = marks(references, 5)
-    said = Recombined.placed(BLOCK, BLOCK, marked)
-    found = {id_: value for paper in made.papers(BLOCK, BLOCK, marked) for id_, value in paper.links.items() if id_ in said}
-    assert list(said.values()) == marked
-    assert {id_.partition("#")[0][-2:] for id_ in said} == {"50", "60", "70", "80", "90"}
-    for id_, mark in said.items():
+    placed = Recombined.placed(BLOCK, BLOCK, marked)
+    found = {id_: value for paper in made.papers(BLOCK, BLOCK, marked) for id_, value in paper.links.items() if id_ in placed}
+    assert list(placed.values()) == marked
+    assert {id_.partition("#")[0][-2:] for id_ in placed} == {"50", "60", "70", "80", "90"}
+    for id_, mark in placed.items():
         reference = LinkEvent.from_json(found[id_]).reference
         assert reference.id == id_
         assert reference.raw_text == mark.reference.raw_text
@@ -133,7 +130,7 @@ def test_processes_share_papers_and_marked_references(references: list[Reference
     assert topics.parts(REFERENCES_PER_PAPER, marked, 2) == [(0, 1, marked)]
 
 
-def test_a_reference_without_identifiers_says_all_else():
+def test_a_reference_without_identifiers_keeps_its_other_fields():
     bare = without_identifiers(Marked(TAGGED, WORK, True))
     assert not bare.identified
     assert bare.reference.ids == Ids()
@@ -141,7 +138,7 @@ def test_a_reference_without_identifiers_says_all_else():
     assert bare.reference.title == TAGGED.title
 
 
-def test_works_that_arrive_are_cited_by_the_references_that_wait_for_them():
+def test_waiting_references_cite_arriving_works():
     shared_data()
     works = Path(shared_data() / "works.jsonl.gz")
     references = [
@@ -159,51 +156,22 @@ def test_works_that_arrive_are_cited_by_the_references_that_wait_for_them():
         choose_arrivals(references, 500, 1.0)
 
 
-def test_stores_find_the_references_of_a_work_in_every_partition(
-    tmp_path: Path, made: Recombined, monkeypatch: pytest.MonkeyPatch
-):
+def test_stores_hold_the_references_written(tmp_path: Path, made: Recombined, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(filling, "ROWS", 100)
-    work = Work(id="doi:10.1000/birds.12", ids=Ids(doi="10.1000/birds.12"), title="100% of what 12 birds say", year=2012)
     stores = filling.Stores(tmp_path)
     try:
-        filling.fill(stores, made.papers(0, BLOCK, [Marked(TAGGED, work, True)] * 7), BLOCK * REFERENCES_PER_PAPER)
-        assert stores.references == BLOCK * REFERENCES_PER_PAPER
-        assert stores.find(work) == 7
-        assert stores.find(WORK) == 0
-        assert disk_bytes(stores.folder) > 0
-        stores.close()
-        stores.forget_pages()
-        stores.open()
-        assert stores.find(work) == 7
-        row = filling.measure(stores, [work, WORK], 0.0)
+        stores.fill(made.papers(0, BLOCK), BLOCK * REFERENCES_PER_PAPER)
+        figures = stores.figures()
+        written = sorted(name for store in stores.stores for name, _ in store.rows("links"))
     finally:
         stores.close()
-    assert (row["works_that_find"], row["found_per_work"], row["references"]) == (0.5, 3.5, BLOCK * REFERENCES_PER_PAPER)
-    assert "2,000" in filling.row_text(row)
+    assert written == sorted(name for paper in made.papers(0, BLOCK) for name in paper.links)
+    assert figures["references"] == len(written) == BLOCK * REFERENCES_PER_PAPER
+    assert figures.keys() == filling.COLUMNS.keys()
+    assert all(value > 0 for value in figures.values())
 
 
-def test_a_forecast_follows_the_lines_it_says():
-    rows = [
-        {
-            "references": size,
-            "disk_mib": size / 1000 + 5,
-            "own_mib": 40.0,
-            "p50_us": 3 * np.log2(size),
-            "p99_us": 7.0,
-            "cpu_us": 2.0,
-        }
-        for size in (500_000, 1_000_000, 5_000_000)
-    ]
-    for row in rows:
-        row["cold_p50_us"] = row["p50_us"]
-    found = filling.fits(rows)
-    assert found["disk_mib"] == pytest.approx(200_005)
-    assert found["own_mib"] == pytest.approx(40)
-    assert found["p50_us"] == pytest.approx(3 * np.log2(200_000_000))
-    assert "of them awaited" in filling.forecast_text({"works": 10, "partitions": 12, "awaited": 0.2, "at_200m": found})
-
-
-def test_a_probe_is_a_paper_as_the_parser_and_the_linker_tell_of_it():
+def test_a_probe_has_a_manifest_and_outcomes():
     first, second = (read_outcome_event(value) for value in paper_events("doi:10.5555/probe.1", 2, judged_at=9))
     assert isinstance(first, ManifestEvent)
     assert isinstance(second, OutcomesEvent)
@@ -211,11 +179,11 @@ def test_a_probe_is_a_paper_as_the_parser_and_the_linker_tell_of_it():
     assert second.catalog_offset == 9
 
 
-def heard(cited: str | None = None, linked_at: float | None = None, **times: float) -> Heard:
-    return Heard({topic: [at] for topic, at in times.items()}, cited, linked_at)
+def seen(cited: str | None = None, linked_at: float | None = None, **times: float) -> Seen:
+    return Seen({topic: [at] for topic, at in times.items()}, cited, linked_at)
 
 
-def test_latency_is_counted_from_the_works_own_timestamp_and_by_step():
+def test_latency_is_measured_from_the_timestamp_of_the_work_and_by_step():
     other = WORK.model_copy(update={"id": "doi:10.1000/other"})
     late = WORK.model_copy(update={"id": "doi:10.1000/late"})
     waiting = {
@@ -224,65 +192,53 @@ def test_latency_is_counted_from_the_works_own_timestamp_and_by_step():
         "lost": Marked(TAGGED, other, False),
         "before": Marked(TAGGED, late, True),
     }
-    said = {
-        "by-id": heard(WORK.id, 1700, retries=1100, outcomes=1400, links=1700),
-        "by-text": heard(other.id, 4000, retries=2500, fallback=2600, outcomes=3600, links=4000),
-        "lost": heard(None, None, retries=2500, outcomes=2600),
-        "before": heard(late.id, 1200, retries=1100, outcomes=1150, links=1200),
-        "long-ago": heard(None, None, retries=900),
-        "in-vain": heard(None, None, retries=2000, outcomes=2500),
+    records = {
+        "by-id": seen(WORK.id, 1700, retries=1100, outcomes=1400, links=1700),
+        "by-text": seen(other.id, 4000, retries=2500, fallback=2600, outcomes=3600, links=4000),
+        "lost": seen(None, None, retries=2500, outcomes=2600),
+        "before": seen(late.id, 1200, retries=1100, outcomes=1150, links=1200),
+        "long-ago": seen(None, None, retries=900),
+        "in-vain": seen(None, None, retries=2000, outcomes=2500),
     }
-    found = waking.evaluate({WORK.id: 1000, other.id: 2000}, waiting, said)
+    found = waking.evaluate({WORK.id: 1000, other.id: 2000}, waiting, records)
     assert found["seconds"] == {"n": 2, "p50": pytest.approx(1.35), "p99": pytest.approx(1.987), "max": 2.0}
-    assert found["steps"]["asked"]["max"] == pytest.approx(0.5)
+    assert found["steps"]["requested"]["max"] == pytest.approx(0.5)
     assert found["steps"]["linker"] == {"n": 2, "p50": pytest.approx(0.2), "p99": pytest.approx(0.298), "max": 0.3}
     assert found["steps"]["fallback"] == {"n": 1, "p50": 1.0, "p99": 1.0, "max": 1.0}
     assert found["steps"]["ledger"]["p50"] == pytest.approx(0.35)
     assert found["awaited"] == {
-        "by identifier": {"waiting": 1, "woken": 1, "linked": 1},
-        "by text": {"waiting": 2, "woken": 2, "linked": 1},
+        "by identifier": {"waiting": 1, "requested": 1, "linked": 1},
+        "by text": {"waiting": 2, "requested": 2, "linked": 1},
     }
-    assert (found["woken"], found["woken_per_work"], found["woken_in_vain"], found["woken_again"]) == (4, 2.0, 1, 0)
-    said_of = {
-        "references": 4,
-        "works_before": 9,
-        "works": 2,
-        "per_s": 2.0,
-        "cores": {"ledger": 0.5},
-        "lags": {"ledger lag": 3},
-    }
-    printed = waking.text({**found, **said_of})
-    assert "awaited, by text: 2, woken 2, linked 1" in printed
+    assert (found["requested"], found["requested_per_work"], found["requested_in_vain"], found["requested_again"]) == (
+        4,
+        2.0,
+        1,
+        0,
+    )
+    totals = {"references": 4, "works_before": 9, "works": 2, "per_s": 2.0, "cores": {"ledger": 0.5}, "lags": {"ledger lag": 3}}
+    printed = waking.text({**found, **totals})
+    assert "awaited, by text: 2, requested 2, linked 1" in printed
     assert "work to link" in printed
 
 
-def test_a_watcher_hears_references_in_every_kind_of_event():
+def test_a_watcher_records_references_in_every_kind_of_event():
     watcher = Watcher.__new__(Watcher)
-    watcher.heard = {}
+    watcher.seen = {}
     link = {"reference": {"id": "a"}, "link": {"reference": "a", "cited": None}}
-    watcher.hear("retries", orjson.dumps({"reference": {"id": "a"}}), 1.0)
-    watcher.hear("outcomes", orjson.dumps({"kind": "manifest", "references": ["a"]}), 1.5)
-    watcher.hear("outcomes", orjson.dumps({"items": [{"reference": {"id": "a"}}, {"reference": {"id": "b"}}]}), 2.0)
-    watcher.hear("links", orjson.dumps(link), 3.0)
-    watcher.hear("links", orjson.dumps({**link, "link": {"cited": "w"}}), 4.0)
-    watcher.hear("links", orjson.dumps({**link, "link": {"cited": "w"}}), 5.0)
-    assert watcher.heard["a"] == Heard({"retries": [1.0], "outcomes": [2.0], "links": [3.0, 4.0, 5.0]}, "w", 4.0)
-    assert watcher.heard["b"].first("outcomes") == 2.0
-    assert watcher.heard["b"].first("links") is None
+    watcher.record("retries", orjson.dumps({"reference": {"id": "a"}}), 1.0)
+    watcher.record("outcomes", orjson.dumps({"kind": "manifest", "references": ["a"]}), 1.5)
+    watcher.record("outcomes", orjson.dumps({"items": [{"reference": {"id": "a"}}, {"reference": {"id": "b"}}]}), 2.0)
+    watcher.record("links", orjson.dumps(link), 3.0)
+    watcher.record("links", orjson.dumps({**link, "link": {"cited": "w"}}), 4.0)
+    watcher.record("links", orjson.dumps({**link, "link": {"cited": "w"}}), 5.0)
+    assert watcher.seen["a"] == Seen({"retries": [1.0], "outcomes": [2.0], "links": [3.0, 4.0, 5.0]}, "w", 4.0)
+    assert watcher.seen["b"].first("outcomes") == 2.0
+    assert watcher.seen["b"].first("links") is None
 
 
-def test_the_command_prints_and_keeps_what_was_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    first = {"first_link_s": 20.0, "own_mib": 100.0, "disk_mib": 50.0}
-    figures = {"references": 100, "references_per_s": 5.0, "from_topics": first, "after_stop": [first], "after_kill": []}
-    monkeypatch.setattr(restarting, "run", lambda references, rounds, folder: {**figures, "references": references})
-    assert main(["restart", "--references", "80", "--json", str(tmp_path / "figures.json")]) == 0
-    printed = capsys.readouterr().out
-    assert "with its store, stopped" in printed
-    assert "killed" not in printed
-    kept = orjson.loads((tmp_path / "figures.json").read_bytes())
-    assert (kept["references"], kept["command"]) == (80, "restart")
-    monkeypatch.setattr(outcomes, "run", lambda *_: {"rounds": [{"outcomes_per_s": 10.0, "cpu_us": 3.0}]})
-    assert main(["outcomes"]) == 0
-    assert "10 (10-10) outcomes/s through one ledger, 3 us" in capsys.readouterr().out
+def test_the_command_saves_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(filling, "run", lambda references, sizes, folder: {"references": references, "sizes": sizes})
+    assert main(["store", "--references", "80", "--sizes", "40", "--json", str(tmp_path / "figures.json")]) == 0
+    saved = orjson.loads((tmp_path / "figures.json").read_bytes())
+    assert (saved["references"], saved["sizes"], saved["command"]) == (80, [40], "store")
