@@ -47,17 +47,17 @@ class Mould:
     @classmethod
     def of(cls, reference: Reference) -> Mould:
         """Return the mould of this reference."""
-        described = reference.inferred or reference
-        names = min(MOST_NAMES, len(described.last_names))
+        source = reference.inferred or reference
+        names = min(MOST_NAMES, len(source.last_names))
         parts = [
-            ("title", described.title),
-            *((f"n{at}", described.last_names[at]) for at in range(names)),
-            ("venue", described.venue),
+            ("title", source.title),
+            *((f"n{at}", source.last_names[at]) for at in range(names)),
+            ("venue", source.venue),
         ]
-        parts += [(name, str(value)) for name in _NUMBERS if (value := getattr(described, name)) is not None]
+        parts += [(name, str(value)) for name in _NUMBERS if (value := getattr(source, name)) is not None]
         ids, weak = (list(each.to_dict().items()) for each in (reference.ids, reference.ids_weak))
         known = reference.to_dict()
-        filled = described.to_dict()
+        filled = source.to_dict()
         return cls(
             text=_with_slots(reference.raw_text, [*ids, *weak, *parts]),
             bare=None if reference.raw_noid is None else _with_slots(reference.raw_noid, parts),
@@ -100,9 +100,9 @@ class Parts:
     """The parts of works, each drawn independently: words of titles in their order, names, venues, numbers."""
 
     def __init__(self, references: Sequence[Reference]) -> None:
-        described = [each.inferred or each for each in references]
+        source = [each.inferred or each for each in references]
         numbers: dict[str, int] = {}
-        titles = [words for each in described if each.title and (words := each.title.split())]
+        titles = [words for each in source if each.title and (words := each.title.split())]
         self.occurring = np.array([numbers.setdefault(word, len(numbers)) for words in titles for word in words], np.int64)
         self.words = list(numbers)
         self.lengths = np.array([len(words) for words in titles], np.int64)
@@ -114,10 +114,10 @@ class Parts:
         counts = np.bincount(self.occurring, minlength=len(self.words))
         self.of_word, self.firsts = counts, np.cumsum(counts) - counts
         self.names = [pair for each in references for pair in zip(each.last_names, each.given_names, strict=False)]
-        self.venues = [each.venue for each in described if each.venue]
-        self.years = [each.year for each in described if each.year]
-        self.volumes = [each.volume for each in described if each.volume]
-        self.pages = [each.first_page for each in described if each.first_page]
+        self.venues = [each.venue for each in source if each.venue]
+        self.years = [each.year for each in source if each.year]
+        self.volumes = [each.volume for each in source if each.volume]
+        self.pages = [each.first_page for each in source if each.first_page]
         self.prefixes = [each.ids.doi.partition("/")[0] for each in references if each.ids.doi]
 
     def titles(self, rng: np.random.Generator, count: int, jump: float = 0.25) -> list[str]:
