@@ -15,16 +15,16 @@ from workers.config.settings import CatalogSettings
 class Read:
     """A reader that has read the given changes."""
 
-    def __init__(self, *news: CatalogChanges) -> None:
-        self.waiting, self.end = deque(news), max((each.offset for each in news), default=0)
+    def __init__(self, *changes: CatalogChanges) -> None:
+        self.waiting, self.end = deque(changes), max((each.offset for each in changes), default=0)
 
     def take(self) -> CatalogChanges | None:
         return self.waiting.popleft() if self.waiting else None
 
 
-def follower_of(*news: CatalogChanges) -> CatalogFollower:
+def follower_of(*changes: CatalogChanges) -> CatalogFollower:
     follower = CatalogFollower(CatalogSettings(), Catalog.empty(lexical_mode=None), None)
-    reader: Any = Read(*news)
+    reader: Any = Read(*changes)
     follower.reader = reader
     return follower
 
@@ -35,7 +35,7 @@ def arrivals(start: int, number: int, after: int | None = None) -> CatalogChange
     return CatalogChanges(records, start + number if after is None else after)
 
 
-def test_several_fetches_make_one_step_and_the_catalog_stands_where_it_was_applied_to():
+def test_a_step_applies_several_fetches_and_sets_the_offset_of_the_catalog():
     follower = follower_of(arrivals(0, 20), arrivals(20, 20, after=45))
     assert follower.apply(0.0)
     assert (len(follower.catalog), follower.catalog.offset, follower.lag) == (32, 32, 13)
@@ -44,18 +44,18 @@ def test_several_fetches_make_one_step_and_the_catalog_stands_where_it_was_appli
     assert not follower.apply(0.0)
 
 
-def test_a_replica_that_is_behind_takes_larger_steps():
+def test_a_replica_behind_the_topic_takes_larger_steps():
     follower = follower_of(*(arrivals(start, 50) for start in range(0, 250, 50)))
-    stands = []
+    offsets = []
     while follower.apply(0.0):
-        stands.append(follower.catalog.offset)
-    assert stands == [96, 192, 224, 250]
+        offsets.append(follower.catalog.offset)
+    assert offsets == [96, 192, 224, 250]
     follower = follower_of(*(arrivals(start, 50) for start in range(0, 250, 50)))
     assert follower.apply(1.0)
     assert follower.catalog.offset == 250
 
 
-def test_what_has_no_works_moves_the_catalog_on():
+def test_changes_without_works_advance_the_offset():
     follower = follower_of(CatalogChanges([], 7), arrivals(7, 1), CatalogChanges([], 12))
     assert follower.apply(0.0)
     assert (len(follower.catalog), follower.catalog.offset) == (1, 12)

@@ -36,10 +36,10 @@ class Words:
     name, precision, dim, separator = "words@1", "fp32", 32, " "
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.encoded: list[str] = []
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked += texts
+        self.encoded += texts
         vectors = np.full((len(texts), self.dim), 0.01, np.float32)
         for row, text in enumerate(texts):
             for word in text.split():
@@ -99,7 +99,9 @@ def opened(settings: KafkaSettings, folder: Path, encoder: Words, tmp_path: Path
     return open_catalog(chosen, vectors=True, trigrams=True, empty=empty)
 
 
-def test_the_first_is_of_the_whole_topic_and_the_next_goes_on_from_it(settings: LinkerSettings, encoder: Words, tmp_path: Path):
+def test_the_first_snapshot_has_the_whole_topic_and_the_next_continues_it(
+    settings: LinkerSettings, encoder: Words, tmp_path: Path
+):
     out = tmp_path / "catalogs"
     put(settings, *map(work, range(4)), work(1, "Another title"), "doi:10.1/2")
     first = made(out, settings, encoder)
@@ -111,11 +113,11 @@ def test_the_first_is_of_the_whole_topic_and_the_next_goes_on_from_it(settings: 
     assert catalog.vectors is not None
     assert catalog.trigrams is not None
     assert len(catalog.vectors) == len(catalog.trigrams) == 3
-    encoder.asked.clear()
+    encoder.encoded.clear()
     put(settings, work(8), "doi:10.1/0")
     second = made(out, settings, encoder)
     assert (second.what, second.works, second.events) == ("written", 3, 2)
-    assert len(encoder.asked) == 1, "what is known is not encoded again"
+    assert len(encoder.encoded) == 1, "known works are not encoded again"
     snapshot.verify(second.folder)
     anew = made(tmp_path / "anew", settings, encoder)
     assert sorted(Catalog.open(second.folder), key=lambda each: each.id) == sorted(
@@ -125,9 +127,7 @@ def test_the_first_is_of_the_whole_topic_and_the_next_goes_on_from_it(settings: 
         assert (anew.folder / "vectors" / name).read_bytes() == (second.folder / "vectors" / name).read_bytes()
 
 
-def test_where_nothing_is_new_nothing_is_written_until_age_must_be_renewed(
-    settings: LinkerSettings, encoder: Words, tmp_path: Path
-):
+def test_an_unchanged_topic_only_refreshes_the_age(settings: LinkerSettings, encoder: Words, tmp_path: Path):
     out = tmp_path / "catalogs"
     put(settings, work(1))
     first = made(out, settings, encoder)
@@ -147,7 +147,7 @@ def test_an_empty_topic_makes_an_empty_snapshot(settings: LinkerSettings, encode
     assert ids(opened(settings, tmp_path / "catalogs" / "current", encoder, tmp_path)) == []
 
 
-def test_n_are_kept_and_a_reader_of_the_former_one_goes_on(settings: LinkerSettings, encoder: Words, tmp_path: Path):
+def test_a_reader_of_a_removed_snapshot_continues(settings: LinkerSettings, encoder: Words, tmp_path: Path):
     out = tmp_path / "catalogs"
     put(settings, *map(work, range(20)))
     made(out, settings, encoder, keep=2)
@@ -162,7 +162,7 @@ def test_n_are_kept_and_a_reader_of_the_former_one_goes_on(settings: LinkerSetti
         assert generations.previous(out / "current") == generations.all_in(out)[0]
         follower.wait_for(end + 3, 60)
         assert ids(reader) == ids(Catalog.open(newest.folder))
-        assert reader.get("doi:10.1/7") == work(7), "from a file that has no name any more"
+        assert reader.get("doi:10.1/7") == work(7), "from a removed file"
     finally:
         follower.close()
 
@@ -184,40 +184,40 @@ def test_readers_write_nothing_beside_a_snapshot(settings: LinkerSettings, encod
     assert {each: each.lstat().st_mtime_ns for each in (out, *out.rglob("*"))} == state
 
 
-def test_a_damaged_one_is_passed_over_for_the_one_before(settings: LinkerSettings, encoder: Words, tmp_path: Path):
+def test_a_damaged_snapshot_is_replaced_by_the_previous_snapshot(settings: LinkerSettings, encoder: Words, tmp_path: Path):
     out = tmp_path / "catalogs"
     for number in range(2):
         put(settings, work(number))
         newest = made(out, settings, encoder)
     (newest.folder / "works" / "works.jsonl").write_bytes(b"")
     assert ids(opened(settings, out / "current", encoder, tmp_path)) == ["doi:10.1/0"]
-    encoder.asked.clear()
+    encoder.encoded.clear()
     mended = made(out, settings, encoder)
-    assert (mended.what, mended.works, len(encoder.asked)) == ("written", 2, 1)
+    assert (mended.what, mended.works, len(encoder.encoded)) == ("written", 2, 1)
 
 
-def test_one_that_is_too_old_is_not_gone_on_from_and_its_vectors_are(settings: LinkerSettings, encoder: Words, tmp_path: Path):
+def test_only_the_vectors_of_an_old_snapshot_are_used(settings: LinkerSettings, encoder: Words, tmp_path: Path):
     out = tmp_path / "catalogs"
     put(settings, *map(work, range(3)))
     age(made(out, settings, encoder).folder, OLDEST.days + 2)
     put(settings, work(3))
-    encoder.asked.clear()
+    encoder.encoded.clear()
     anew = made(out, settings, encoder)
-    assert (anew.works, anew.events, len(encoder.asked)) == (4, 4, 1)
+    assert (anew.works, anew.events, len(encoder.encoded)) == (4, 4, 1)
 
 
-def test_of_another_model_it_is_made_anew(settings: LinkerSettings, encoder: Words, tmp_path: Path):
+def test_a_snapshot_of_another_model_is_rebuilt(settings: LinkerSettings, encoder: Words, tmp_path: Path):
     out = tmp_path / "catalogs"
     put(settings, *map(work, range(3)))
     made(out, settings, encoder)
     encoder.name = "words@2"
-    encoder.asked.clear()
+    encoder.encoded.clear()
     anew = made(out, settings, encoder)
-    assert (anew.what, anew.events, len(encoder.asked)) == ("written", 3, 3)
+    assert (anew.what, anew.events, len(encoder.encoded)) == ("written", 3, 3)
     assert snapshot.read(out / "current").model == "words@2"
 
 
-def test_of_another_topic_it_is_refused(settings: LinkerSettings, encoder: Words, broker: Broker, tmp_path: Path):
+def test_a_snapshot_of_another_topic_is_rejected(settings: LinkerSettings, encoder: Words, broker: Broker, tmp_path: Path):
     out = tmp_path / "catalogs"
     before = made(out, settings, encoder).folder
     other = create_topics(broker.address, new_prefix())
@@ -226,21 +226,21 @@ def test_of_another_topic_it_is_refused(settings: LinkerSettings, encoder: Words
     assert generations.current(out) == before.resolve()
 
 
-def test_the_first_takes_vectors_from_a_built_folder_and_all_else_from_the_topic(
-    settings: LinkerSettings, encoder: Words, tmp_path: Path
-):
+def test_the_first_snapshot_takes_only_vectors_from_a_built_folder(settings: LinkerSettings, encoder: Words, tmp_path: Path):
     built = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision, separator=encoder.separator)
     built.add_encoded([*map(work, range(3)), work(50)], encoder)
     built.save(tmp_path / "built")
     put(settings, *map(work, range(4)))
-    encoder.asked.clear()
+    encoder.encoded.clear()
     first = made(tmp_path / "catalogs", settings, encoder, source=tmp_path / "built")
-    assert (first.works, first.events, len(encoder.asked)) == (4, 4, 1)
+    assert (first.works, first.events, len(encoder.encoded)) == (4, 4, 1)
     with pytest.raises(SnapshotError, match="no such folder"):
         made(tmp_path / "others", settings, encoder, source=tmp_path / "absent")
 
 
-def test_the_first_goes_on_from_a_folder_that_is_bound_to_the_topic(settings: LinkerSettings, encoder: Words, tmp_path: Path):
+def test_the_first_snapshot_continues_a_folder_that_is_bound_to_the_topic(
+    settings: LinkerSettings, encoder: Words, tmp_path: Path
+):
     put(settings, *map(work, range(3)))
     bound = made(tmp_path / "elsewhere", settings, encoder).folder
     put(settings, work(3))
@@ -248,7 +248,7 @@ def test_the_first_goes_on_from_a_folder_that_is_bound_to_the_topic(settings: Li
     assert (first.what, first.works, first.events) == ("written", 4, 1)
 
 
-def test_on_an_exception_nothing_is_published_and_nothing_left(
+def test_an_exception_leaves_no_new_snapshot(
     settings: LinkerSettings, encoder: Words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     out = tmp_path / "catalogs"
@@ -265,7 +265,7 @@ def test_on_an_exception_nothing_is_published_and_nothing_left(
     assert {each.name for each in out.iterdir()} == {before.name, "current", ".lock"}
 
 
-def test_on_a_full_disk_it_says_what_room_is_needed(
+def test_a_full_disk_raises_an_error_with_the_required_space(
     settings: LinkerSettings, encoder: Words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     put(settings, work(1))
@@ -278,9 +278,7 @@ def test_on_a_full_disk_it_says_what_room_is_needed(
         made(tmp_path / "catalogs", settings, encoder)
 
 
-def test_a_clock_that_was_ahead_is_set_right_and_the_snapshot_made_anew(
-    settings: LinkerSettings, encoder: Words, tmp_path: Path
-):
+def test_a_snapshot_from_the_future_is_rebuilt(settings: LinkerSettings, encoder: Words, tmp_path: Path):
     out = tmp_path / "catalogs"
     put(settings, work(1))
     age(made(out, settings, encoder).folder, -400)
@@ -292,7 +290,7 @@ def test_a_clock_that_was_ahead_is_set_right_and_the_snapshot_made_anew(
 # `current` in a worker
 
 
-def test_before_the_first_a_worker_reads_the_topic_and_says_so(
+def test_a_worker_reads_the_topic_and_warns_before_the_first_snapshot(
     settings: LinkerSettings,
     encoder: Words,
     tmp_path: Path,
@@ -311,7 +309,7 @@ def test_before_the_first_a_worker_reads_the_topic_and_says_so(
 # The command
 
 
-def test_a_number_to_keep_that_is_too_small_is_refused(capsys: Any):
+def test_a_number_to_keep_below_two_is_rejected(capsys: Any):
     from workers.cli import main
 
     with pytest.raises(SystemExit):
@@ -336,19 +334,19 @@ def command(kafka: KafkaSettings, out: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_the_command_ends_cleanly_when_it_is_told_to_and_the_next_one_is_done(
+def test_the_command_ends_cleanly_at_sigterm_and_the_next_run_succeeds(
     kafka: KafkaSettings, settings: LinkerSettings, encoder: Words, tmp_path: Path
 ):
     out = tmp_path / "catalogs"
     put(kafka, *(work(number, f"A title of {number} " + "that takes long to encode " * 20) for number in range(2000)))
-    told = command(kafka, out)
-    assert told.stderr is not None
-    for line in told.stderr:
+    process = command(kafka, out)
+    assert process.stderr is not None
+    for line in process.stderr:
         if "reading the catalog topic" in line:
             break
-    told.send_signal(signal.SIGTERM)
-    _, rest = told.communicate(timeout=120)
-    assert told.returncode == 143, rest
+    process.send_signal(signal.SIGTERM)
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 143, rest
     assert "Traceback" not in rest
     assert {each.name for each in out.iterdir()} == {".lock"}
     assert made(out, settings, encoder).works == 2000

@@ -47,7 +47,7 @@ def test_the_age_of_a_bound_snapshot_counts_from_binding_not_from_building(tmp_p
         check_origin(Catalog.open(folder), "elsewhere", settings)
 
 
-def test_a_snapshot_of_a_time_yet_to_come_is_not_trusted_to_be_young(tmp_path: Path):
+def test_a_snapshot_from_the_future_is_unusable(tmp_path: Path):
     folder = tmp_path / "catalog"
     Catalog.empty(lexical_mode=None).save(folder)
     settings = CatalogSettings(catalog_snapshot=folder)
@@ -113,18 +113,18 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "a lost file": lambda folder: (folder / "works" / "rows.npy").unlink(),
     "another format": lambda folder: changed(folder, format=0),
     "too old": lambda folder: changed(folder, created=OLD),
-    "a topic created anew": lambda folder: changed(folder, topic_id="another"),
+    "a recreated topic": lambda folder: changed(folder, topic_id="another"),
     "ahead of its topic": lambda folder: changed(folder, offset=99),
 }
 
 
-def test_a_sound_snapshot_is_what_a_worker_starts_from(settings: CatalogSettings):
+def test_a_worker_starts_from_a_valid_snapshot(settings: CatalogSettings):
     assert started(settings) == ("snapshot", 5)
     without = settings.model_copy(update={"catalog_snapshot": None})
     assert started(without) == ("topic", 0)
 
 
-def test_an_unusable_snapshot_is_refused_for_the_one_before_it_and_that_for_the_topic(
+def test_an_unusable_snapshot_is_replaced_by_the_previous_snapshot_then_by_the_topic(
     settings: CatalogSettings,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -150,14 +150,14 @@ def test_an_unusable_snapshot_is_refused_for_the_one_before_it_and_that_for_the_
         assert "from its beginning" in lines[1].__dict__["instead"]
 
 
-def test_without_a_previous_one_the_topic_is_read(settings: CatalogSettings):
+def test_the_topic_is_read_without_a_previous_snapshot(settings: CatalogSettings):
     assert settings.catalog_snapshot is not None
     shutil.rmtree(snapshot.previous(settings.catalog_snapshot))
     cut(settings.catalog_snapshot / MANIFEST)
     assert started(settings) == ("topic", 0)
 
 
-def test_with_a_copy_nothing_of_the_snapshot_is_held(settings: CatalogSettings, tmp_path: Path):
+def test_a_worker_with_a_copy_holds_no_file_of_the_snapshot(settings: CatalogSettings, tmp_path: Path):
     copying = settings.model_copy(update={"catalog_copy": tmp_path / "copy"})
     assert settings.catalog_snapshot is not None
     catalog = open_catalog(copying, vectors=False, trigrams=True, empty=Catalog.empty())
@@ -168,27 +168,27 @@ def test_with_a_copy_nothing_of_the_snapshot_is_held(settings: CatalogSettings, 
     assert [catalog.get(work.id) for work in works(5)] == works(5)
 
 
-def test_when_the_snapshot_is_damaged_the_one_before_it_is_copied(settings: CatalogSettings, tmp_path: Path):
+def test_the_previous_snapshot_is_copied_if_the_newest_is_damaged(settings: CatalogSettings, tmp_path: Path):
     assert settings.catalog_snapshot is not None
     (settings.catalog_snapshot / MANIFEST).write_text("{")
     copying = settings.model_copy(update={"catalog_copy": tmp_path / "copy"})
     assert started(copying) == ("previous", 3)
 
 
-def test_a_snapshot_that_a_killed_writer_took_away_is_not_missed(settings: CatalogSettings):
+def test_a_missing_snapshot_is_replaced_by_the_previous_snapshot(settings: CatalogSettings):
     assert settings.catalog_snapshot is not None
     shutil.rmtree(settings.catalog_snapshot)
     assert started(settings) == ("previous", 3)
 
 
-def test_content_is_not_read_when_that_is_not_wanted(settings: CatalogSettings):
+def test_content_is_not_verified_if_the_setting_is_off_or_it_is_not_opened(settings: CatalogSettings):
     assert settings.catalog_snapshot is not None
     flip(settings.catalog_snapshot / "trigrams" / "postings.npy")
     assert started(settings.model_copy(update={"verify_snapshot": False})) == ("snapshot", 5)
-    assert started(settings, trigrams=False) == ("snapshot", 5), "nor what is not opened"
+    assert started(settings, trigrams=False) == ("snapshot", 5), "trigrams are not opened"
 
 
-def test_what_an_operator_chose_wrongly_ends_the_worker(settings: CatalogSettings, tmp_path: Path):
+def test_a_wrong_choice_of_snapshot_ends_the_worker(settings: CatalogSettings, tmp_path: Path):
     folder = settings.catalog_snapshot
     assert folder is not None
     mistakes: list[tuple[dict[str, object], str]] = [
@@ -231,7 +231,7 @@ def test_vectors_and_trigrams_of_another_kind_end_the_worker(settings: CatalogSe
             opened(**{what: name})
 
 
-def test_a_previous_one_that_is_of_no_use_ends_nothing(settings: CatalogSettings):
+def test_an_unusable_previous_snapshot_does_not_end_the_worker(settings: CatalogSettings):
     assert settings.catalog_snapshot is not None
     cut(settings.catalog_snapshot / MANIFEST)
     changed(snapshot.previous(settings.catalog_snapshot), cluster="another")

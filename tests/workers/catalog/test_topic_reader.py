@@ -29,15 +29,15 @@ def taken(reader: CatalogReader, upto: int) -> list[CatalogChanges]:
     found: list[CatalogChanges] = []
 
     def there() -> bool:
-        while news := reader.take():
-            found.append(news)
+        while changes := reader.take():
+            found.append(changes)
         return bool(found) and found[-1].offset >= upto
 
-    until(there, what="news")
+    until(there, what="changes")
     return found
 
 
-def test_works_and_ids_of_those_that_are_gone_in_order_with_their_offsets_and_times(kafka: KafkaSettings):
+def test_works_and_ids_of_removed_works_are_read_in_order_with_offsets_and_times(kafka: KafkaSettings):
     before = int(time.time() * 1000)
     send(kafka, "catalog", [(b"w1", event("w1")), (b"w2", b"not an event"), (b"w3", event("w3")), (b"w1", None)])
     reader = CatalogReader(kafka, 0)
@@ -46,25 +46,25 @@ def test_works_and_ids_of_those_that_are_gone_in_order_with_their_offsets_and_ti
     try:
         assert reader.start() == 4
         found = taken(reader, 4)
-        records = [record for news in found for record in news.records]
+        records = [record for changes in found for record in changes.records]
         assert [(offset, what) for offset, _, what in records] == [(0, Work(id="w1")), (2, Work(id="w3")), (3, "w1")]
         assert all(before - 60_000 < arrived <= time.time() * 1000 + 60_000 for _, arrived, _ in records)
         assert found[-1].offset == reader.end == 4
         send(kafka, "catalog", [(b"w4", event("w4"))])
-        (news,) = taken(reader, 5)
-        assert [(offset, what) for offset, _, what in news.records] == [(4, Work(id="w4"))]
+        (changes,) = taken(reader, 5)
+        assert [(offset, what) for offset, _, what in changes.records] == [(4, Work(id="w4"))]
         until(lambda: reader.end == 5)
     finally:
         reader.close()
     again = CatalogReader(kafka, 3)
     try:
         again.start()
-        assert [record[0] for news in taken(again, 5) for record in news.records] == [3, 4]
+        assert [record[0] for changes in taken(again, 5) for record in changes.records] == [3, 4]
     finally:
         again.close()
 
 
-def test_markers_of_transactions_are_passed_without_records(kafka: KafkaSettings):
+def test_transaction_markers_advance_the_offset_without_records(kafka: KafkaSettings):
     producer = KafkaProducer(
         bootstrap_servers=kafka.kafka_bootstrap_servers, transactional_id=f"{kafka.topic_prefix}-test", acks="all"
     )
@@ -78,7 +78,7 @@ def test_markers_of_transactions_are_passed_without_records(kafka: KafkaSettings
     try:
         end = reader.start()
         assert end == 2
-        assert [news.records for news in taken(reader, end) if news.records] == []
+        assert [changes.records for changes in taken(reader, end) if changes.records] == []
     finally:
         reader.close()
 
@@ -122,7 +122,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *errors: BaseException) -> CatalogR
     ("error", "raised"),
     [(TopicAuthorizationFailedError("no"), BrokerRefused), (RuntimeError("a defect"), RuntimeError)],
 )
-def test_what_reading_died_of_is_raised_where_news_is_taken(monkeypatch: pytest.MonkeyPatch, error: Exception, raised: Any):
+def test_an_error_of_the_reading_thread_is_raised_by_take(monkeypatch: pytest.MonkeyPatch, error: Exception, raised: Any):
     reader = failing(monkeypatch, error)
     try:
         with pytest.raises(raised):
@@ -131,7 +131,7 @@ def test_what_reading_died_of_is_raised_where_news_is_taken(monkeypatch: pytest.
         reader.close()
 
 
-def test_what_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch):
+def test_a_temporary_error_is_retried(monkeypatch: pytest.MonkeyPatch):
     reader = failing(monkeypatch, KafkaConnectionError("gone for a moment"))
     try:
         assert taken(reader, 7) == [CatalogChanges([], 7)]

@@ -58,13 +58,13 @@ class Placed(LinkerStage):
         assert self.catalog.vectors is not None
         return self.catalog.vectors
 
-    def brought(self, works: Sequence[Work]) -> bool:
+    def follow_works(self, works: Sequence[Work]) -> bool:
         """Follow these works as changes of the catalog. Return the result of ``follow``."""
-        self.follower.reader._queue.put(news(works))
+        self.follower.reader._queue.put(changes(works))
         return self.follow(0.0)
 
 
-def news(works: Sequence[Work]) -> CatalogChanges:
+def changes(works: Sequence[Work]) -> CatalogChanges:
     return CatalogChanges([(offset, 0, each) for offset, each in enumerate(works)], 99)
 
 
@@ -89,32 +89,32 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     ("wanted", "encoder", "chosen"),
     [("auto", "cpu", None), ("auto", "cuda:1", "cuda:1"), ("cpu", "cuda", None), ("cuda", "cpu", "cuda")],
 )
-def test_the_encoders_device_is_searched_on_unless_told(
+def test_the_search_uses_the_device_of_the_encoder_by_default(
     monkeypatch: pytest.MonkeyPatch, wanted: str, encoder: str, chosen: str | None
 ):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert device_placement.chosen_device(LinkerSettings(search_device=wanted), encoder) == chosen
 
 
-def test_a_gpu_that_is_not_there_is_a_bad_setting(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_gpu_for_the_search_is_a_bad_setting(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(BadSettings, match="REFLINK_SEARCH_DEVICE: cuda:1 is not here, which has 1 GPUs"):
         device_placement.chosen_device(LinkerSettings(search_device="cuda:1"), "cpu")
 
 
-def test_so_is_one_for_the_encoder(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_gpu_for_the_encoder_is_a_bad_setting(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(BadSettings, match="REFLINK_DEVICE: cuda is not here, which has 0 GPUs"):
         load_encoder(LinkerSettings(device="cuda"), "fp16")
 
 
-def test_the_settings_are_those_of_the_index():
+def test_the_settings_reach_the_index():
     assert LinkerSettings().search_spare == SPARE
     assert Placed().vectors.threads == torch.get_num_threads()
     assert Placed(search_threads=3).vectors.threads == 3
 
 
-def test_hits_are_those_of_the_processor():
+def test_hits_equal_those_of_the_processor():
     queries = np.random.default_rng(0).standard_normal((4, DIM))
     stage = Placed()
     assert stage.vectors._rows.view.device is not None
@@ -124,28 +124,28 @@ def test_hits_are_those_of_the_processor():
     assert list(stage.vectors.search(queries, 3)) == list(found)
 
 
-def test_a_catalog_that_does_not_fit_is_refused_at_the_start_with_the_numbers(monkeypatch: pytest.MonkeyPatch):
+def test_a_catalog_too_large_for_the_device_is_rejected_at_the_start(monkeypatch: pytest.MonkeyPatch):
     full(monkeypatch)
     with pytest.raises(
         DeviceFull, match=r"the 10 vectors .* cpu has 0\.00 GiB free: .* need .*REFLINK_SEARCH_STREAM=true"
-    ) as told:
+    ) as raised:
         Placed()
-    assert "\n" not in str(told.value)
-    assert told.value.exit_code == 11
+    assert "\n" not in str(raised.value)
+    assert raised.value.exit_code == 11
 
 
-def test_or_searched_from_host_memory_when_that_is_set(monkeypatch: pytest.MonkeyPatch):
+def test_a_catalog_too_large_for_the_device_is_searched_from_host_memory_if_set(monkeypatch: pytest.MonkeyPatch):
     full(monkeypatch)
     stage = Placed(search_stream=True)
-    stage.brought(new_works(20))
+    stage.follow_works(new_works(20))
     assert len(stage.vectors) == 30
     assert len(isolate(OfOneView(stage), received(3)).output.messages) > 0
 
 
-def test_a_catalog_that_outgrows_the_device_ends_the_worker_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
+def test_a_catalog_that_outgrows_the_device_ends_the_worker_with_the_remedy(monkeypatch: pytest.MonkeyPatch):
     stage = Placed(search_spare=64)
     full(monkeypatch)
-    stage.follower.reader._queue.put(news(new_works(200)))
+    stage.follower.reader._queue.put(changes(new_works(200)))
     with pytest.raises(
         DeviceFull, match=r"cannot grow beyond \d+ works on this device; .* GiB free: .*REFLINK_SEARCH_STREAM=true"
     ):
@@ -153,10 +153,10 @@ def test_a_catalog_that_outgrows_the_device_ends_the_worker_and_says_what_to_do(
     assert len(stage.catalog) == len(stage.vectors) < 210
 
 
-def test_or_goes_on_from_host_memory_when_that_is_set(monkeypatch: pytest.MonkeyPatch):
+def test_a_catalog_that_outgrows_the_device_continues_from_host_memory_if_set(monkeypatch: pytest.MonkeyPatch):
     stage = Placed(search_spare=64, search_stream=True)
     full(monkeypatch)
-    stage.brought(new_works(200))
+    stage.follow_works(new_works(200))
     while stage.follow(0.0):
         pass
     assert len(stage.catalog) == len(stage.vectors) == 210
@@ -178,10 +178,10 @@ class Full(OnDevice):
 
     def __init__(self, error: Exception, texts: int) -> None:
         super().__init__()
-        self.error, self.most = error, texts
+        self.error, self.max_texts = error, texts
 
     def encode(self, texts: Sequence[str]) -> Any:
-        if len(texts) > self.most:
+        if len(texts) > self.max_texts:
             raise self.error
         return super().encode(texts)
 
@@ -195,7 +195,7 @@ def test_a_reference_that_the_device_has_no_memory_for_is_not_blamed(error: Exce
         isolate(OfOneView(Placed(Full(error, 0))), received(4))
 
 
-def test_batches_are_halved_while_that_helps():
+def test_batches_are_halved_until_they_fit():
     judged = isolate(OfOneView(Placed(Full(torch.OutOfMemoryError("CUDA out of memory"), 2))), received(5))
     assert not judged.poison
     assert judged.output.messages
@@ -203,10 +203,10 @@ def test_batches_are_halved_while_that_helps():
 
 def test_new_works_that_the_device_has_no_memory_for_end_the_worker_too():
     with pytest.raises(DeviceFull, match=r"cannot grow beyond 10 works on this device; .*no memory on cuda"):
-        Placed(Full(NOTHING_FREE, 0)).brought(new_works(1))
+        Placed(Full(NOTHING_FREE, 0)).follow_works(new_works(1))
 
 
-def test_the_encoders_memory_is_a_metric():
+def test_the_memory_of_the_encoder_is_a_metric():
     stage = Placed()
     before = metrics.ENCODER_OUT_OF_MEMORY._value.get()
     stage.encoder.memory.failed(1000)

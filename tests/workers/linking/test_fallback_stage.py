@@ -59,11 +59,11 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, Any]]:
     seen: list[tuple[int, int, Any]] = []
     search = LexicalIndex.search
 
-    def told(index: LexicalIndex, texts: Sequence[str], k: int, floor: float | None = None, seeds: Any = None) -> Hits:
+    def recorded(index: LexicalIndex, texts: Sequence[str], k: int, floor: float | None = None, seeds: Any = None) -> Hits:
         seen.append((len(texts), k, seeds))
         return search(index, texts, k, floor, seeds)
 
-    monkeypatch.setattr(LexicalIndex, "search", told)
+    monkeypatch.setattr(LexicalIndex, "search", recorded)
     return seen
 
 
@@ -74,13 +74,13 @@ def handled(batch: Sequence[FallbackEvent]) -> list[OutcomesEvent]:
     return [OutcomesEvent.from_json(message.value or b"") for message in output.messages]
 
 
-def test_references_of_one_profile_are_searched_together_whatever_version_was_looked_at(
+def test_references_of_one_profile_are_searched_together_at_every_offset(
     searches: list[tuple[int, int, Any]],
 ) -> None:
     batch = [event("doi:10.9/a", WORKS, 3), event("doi:10.9/b", WORKS[:1], 5), event("doi:10.9/c", WORKS[1:], 3, "paper")]
     outcomes = handled(batch)
     assert [(texts, k) for texts, k, _ in searches] == [(3, Policy().candidates), (1, 1)]
-    assert searches[0][2][0] == ("pmid:1", "pmid:77"), "what the semantic stage found begins the search"
+    assert searches[0][2][0] == ("pmid:1", "pmid:77"), "the search begins with the candidates of the semantic stage"
     assert {(each.citing, each.catalog_offset) for each in outcomes} == {
         ("doi:10.9/a", 3),
         ("doi:10.9/b", 5),
@@ -95,7 +95,7 @@ def test_references_of_one_profile_are_searched_together_whatever_version_was_lo
     }
 
 
-def test_a_batch_says_what_single_events_say() -> None:
+def test_a_batch_has_the_outcomes_of_its_single_events() -> None:
     batch = [event("doi:10.9/a", WORKS, 3), event("doi:10.9/b", WORKS[::-1], 4), event("doi:10.9/c", WORKS, 4, "paper")]
     together = sorted(handled(batch), key=lambda each: each.citing)
     assert together == sorted((one for each in batch for one in handled([each])), key=lambda each: each.citing)
@@ -108,20 +108,25 @@ def test_seeds_change_no_link() -> None:
     assert lexical_step(opens, catalog(), paper) == lexical_step(bare, catalog(), paper)
 
 
-def test_what_judged_and_what_asked_for_it_are_passed_on() -> None:
+def test_model_policy_and_cause_are_passed_on() -> None:
     plain = event("doi:10.9/a", WORKS[:1], 3)
-    told = [
+    events = [
         plain.model_copy(update={"model": "one@1", "policy": "00000001", "woken": 5}),
         plain.model_copy(update={"model": "one@1", "policy": "00000001"}),
         plain.model_copy(update={"model": "other@2", "policy": "00000002"}),
         plain,
     ]
-    said = [(each.model, each.policy, each.woken, len(each.items)) for each in handled(told)]
-    assert said == [("one@1", "00000001", 5, 1), ("one@1", "00000001", 0, 1), ("other@2", "00000002", 0, 1), (None, None, 0, 1)]
+    found = [(each.model, each.policy, each.woken, len(each.items)) for each in handled(events)]
+    assert found == [
+        ("one@1", "00000001", 5, 1),
+        ("one@1", "00000001", 0, 1),
+        ("other@2", "00000002", 0, 1),
+        (None, None, 0, 1),
+    ]
 
 
 @pytest.mark.parametrize("profile", ["production", "paper"])
-def test_a_forbidden_work_is_no_candidate_and_the_outcome_says_so(profile: Profile) -> None:
+def test_a_forbidden_work_is_not_a_candidate_and_is_named_in_the_outcome(profile: Profile) -> None:
     plain = event("doi:10.9/a", WORKS, 3, profile)
     first, second = plain.items
     batch = [plain.model_copy(update={"items": (first.model_copy(update={"forbidden": ("pmid:1",)}), second)})]

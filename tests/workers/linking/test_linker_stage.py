@@ -71,7 +71,7 @@ def read(output: Output, topic: str, model: type[E]) -> list[E]:
     return [model.from_json(message.value or b"") for message in output.messages if message.topic == topic]
 
 
-def test_events_say_what_judged_and_what_asked_for_it():
+def test_events_name_model_policy_and_cause():
     surely, policy = {"ids": Ids(doi="10.5555/cited")}, Policy(sure=0.9)
     output = handled(
         citing(1, **surely),
@@ -84,11 +84,11 @@ def test_events_say_what_judged_and_what_asked_for_it():
     opens = read(output, "fallback", FallbackEvent)
     assert [(each.woken, [item.reference.position for item in each.items]) for each in outcomes] == [(0, [1]), (5, [2])]
     assert [(each.woken, [item.reference.position for item in each.items]) for each in opens] == [(6, [3]), (0, [4])]
-    said = {(each.model, each.policy) for each in (*outcomes, *opens)}
-    assert said == {("letters@1", policy.fingerprint())}
+    named = {(each.model, each.policy) for each in (*outcomes, *opens)}
+    assert named == {("letters@1", policy.fingerprint())}
 
 
-def test_a_forbidden_work_is_no_candidate_and_the_outcome_says_so():
+def test_a_forbidden_work_is_not_a_candidate_and_is_named_in_the_outcome():
     ids = {"ids": Ids(doi="10.5555/cited")}
     eager = Policy(sure=0.0, accept=0.0)
     output = handled(citing(1, **ids), citing(1, (CITED.id,), **ids), policy=eager)
@@ -125,16 +125,14 @@ class AtOffset:
         (b"9" * 9999, 5, 0.0, True),
     ],
 )
-def test_what_is_judged_again_is_ready_when_the_works_are_encoded_that_it_asks_for(
-    value: bytes | None, lag: int, waited_s: float, ready: bool
-):
+def test_a_retry_is_ready_when_the_required_works_are_encoded(value: bytes | None, lag: int, waited_s: float, ready: bool):
     stage: Any = LinkerStage(LinkerSettings())
     stage.catalog, stage.follower = AtOffset(7), AtOffset(7, lag)
     headers = () if value is None else ((OFFSET_HEADER, value),)
     assert stage.ready(Received("retries", 0, 0, None, b"", headers, 0), waited_s) is ready
 
 
-def test_the_header_says_what_the_event_does():
+def test_the_header_has_the_catalog_offset_of_the_event():
     event = citing(1).model_copy(update={"catalog_offset": 541})
     assert required_offset(event.headers()) == 541
     assert required_offset(((OFFSET_HEADER, b"1"), *event.headers(), ("another", b"7"))) == 541
@@ -162,7 +160,7 @@ class Loaded:
         ({"precision": "bf16", "query_precision": "fp32"}, True, "bf16", "fp32"),
     ],
 )
-def test_there_is_one_encoder_where_works_and_references_compute_alike_and_two_where_not(
+def test_works_and_references_share_an_encoder_of_equal_precision(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], computes: bool, of_works: str, of_references: str
 ):
     monkeypatch.setattr("reflink.semantic.Encoder", Loaded)
@@ -197,7 +195,7 @@ def warmed(kafka: KafkaSettings, folder: Path, snapshot: Path, **settings: Any) 
         stage.close()
 
 
-def test_a_catalog_of_fp32_is_grown_in_fp32_and_searched_for_references_in_bf16(kafka: KafkaSettings, tmp_path: Path):
+def test_works_are_encoded_in_fp32_and_references_in_bf16(kafka: KafkaSettings, tmp_path: Path):
     new = Work(id="doi:10.5555/new", ids=Ids(doi="10.5555/new"), title="Genetic changes during breeding of maize")
     with warmed(kafka, tmp_path, bound(kafka, tmp_path, "fp32"), query_precision="bf16") as stage:
         send(kafka, "catalog", [(new.id.encode(), CatalogEvent(schema_version=SCHEMA_VERSION, work=new).to_json())])
@@ -217,11 +215,11 @@ def test_a_catalog_of_fp32_is_grown_in_fp32_and_searched_for_references_in_bf16(
         assert propose([asked], view.catalog, view.encoder, view.policy)[0][0] == new.id
 
 
-def test_a_snapshot_of_bf16_is_for_those_who_ask_for_bf16(kafka: KafkaSettings, tmp_path: Path):
+def test_a_snapshot_of_bf16_requires_the_setting_bf16(kafka: KafkaSettings, tmp_path: Path):
     snapshot = bound(kafka, tmp_path, "bf16")
-    told = "vectors are of precision bf16, not fp32: build it again, or set REFLINK_PRECISION=bf16$"
+    problem = "vectors are of precision bf16, not fp32: build it again, or set REFLINK_PRECISION=bf16$"
     for settings in ({}, {"query_precision": "bf16"}):
-        with pytest.raises(SnapshotError, match=told) as error, warmed(kafka, tmp_path, snapshot, **settings):
+        with pytest.raises(SnapshotError, match=problem) as error, warmed(kafka, tmp_path, snapshot, **settings):
             pass
         assert str(snapshot) in str(error.value)
         assert "\n" not in str(error.value)
@@ -239,7 +237,7 @@ class WithMemory:
         self.memory = TokenBudget(1000)
 
 
-def test_both_encoders_memory_is_a_metric_and_the_budget_is_that_of_references():
+def test_memory_of_both_encoders_is_a_metric_and_the_budget_is_of_references():
     stage, works = LinkerStage(LinkerSettings()), WithMemory()
     references: Any = WithMemory()
     stage.encoder, stage._of_works = references, works  # type: ignore[assignment]

@@ -42,7 +42,7 @@ def received(record: PaperRecord) -> Received:
 @pytest.mark.parametrize("encoding", ["identity", "gzip", "zstd"])
 @pytest.mark.parametrize("version", [None, 0, 12])
 @pytest.mark.parametrize("xml", [XML, NAMELESS])
-def test_the_parser_reads_what_is_published_and_the_key_is_the_papers_id(encoding: Any, version: int | None, xml: bytes):
+def test_the_parser_reads_a_published_paper_and_its_key_is_the_id(encoding: Any, version: int | None, xml: bytes):
     record = record_of("folder/Some Paper.xml", xml, encoding=encoding, version=version)
     read = ParserStage(ParserSettings()).decode(received(record))
     assert read.citing == record.key.decode()
@@ -51,12 +51,12 @@ def test_the_parser_reads_what_is_published_and_the_key_is_the_papers_id(encodin
     assert len(read.paper.references) == 2
 
 
-def test_versions_of_one_paper_share_its_key_whatever_the_file_is_called():
+def test_versions_of_a_paper_share_its_key_under_every_file_name():
     keys = {record_of(name, data).key for name, data in [("a.xml", XML), ("b.xml", XML.replace(b"First", b"Best"))]}
     assert keys == {CITING.encode()}
 
 
-def test_what_cannot_be_parsed_is_still_published_under_its_name():
+def test_an_invalid_paper_is_published_under_its_file_name():
     record = record_of("folder/broken.xml", b"no paper")
     assert record.key == b"broken.xml"
     assert dict(record.headers)["reflink-content"] == b"xml"
@@ -100,7 +100,7 @@ def test_a_file_that_is_put_aside_is_whole_whenever_the_writer_is_killed(tmp_pat
     assert {"write", "fsync"} < set(calls)
 
 
-def test_a_file_that_a_fault_cut_is_put_aside_again(tmp_path: Path):
+def test_a_truncated_file_is_written_again(tmp_path: Path):
     pointer = PaperPointer.from_json(put_aside(b"data", tmp_path))
     (tmp_path / pointer.path).write_bytes(b"da")
     put_aside(b"data", tmp_path)
@@ -118,7 +118,7 @@ def test_a_file_put_aside_twice_is_one_file(tmp_path: Path):
 # On a broker
 
 
-def test_papers_arrive_as_they_were_made(kafka: KafkaSettings):
+def test_published_papers_arrive_unchanged(kafka: KafkaSettings):
     records = [record_of("a.xml", XML, version=3), record_of("b.xml", NAMELESS, encoding="gzip")]
     with Sender(kafka) as sender:
         assert publish(records, sender) == 2
@@ -127,7 +127,7 @@ def test_papers_arrive_as_they_were_made(kafka: KafkaSettings):
         assert (arrived[record.key].value, arrived[record.key].headers) == (record.value, record.headers)
 
 
-def test_what_the_broker_does_not_take_is_told(kafka: KafkaSettings):
+def test_a_record_that_the_broker_rejects_raises_an_error(kafka: KafkaSettings):
     def send() -> None:
         with Sender(kafka) as sender:
             sender.send("papers", b"small", b"x")
@@ -138,12 +138,12 @@ def test_what_the_broker_does_not_take_is_told(kafka: KafkaSettings):
 
 
 def test_works_are_loaded_in_order(kafka: KafkaSettings):
-    heard: list[int] = []
-    assert load(WORKS, kafka, heard.append) == 5
+    progress: list[int] = []
+    assert load(WORKS, kafka, progress.append) == 5
     records = read_all(kafka, "catalog")
     assert [CatalogEvent.from_json(record.value or b"").work for record in records] == WORKS
     assert [record.key for record in records] == [work.id.encode() for work in WORKS]
-    assert heard[-1] == 5
+    assert progress[-1] == 5
 
 
 @pytest.fixture
@@ -181,6 +181,6 @@ def test_a_folder_of_other_works_is_not_bound(kafka: KafkaSettings, folder: Path
     assert not snapshot.read(folder).topic
 
 
-def test_gzip_has_no_time_in_it():
+def test_gzip_data_has_no_timestamp():
     assert gzip.decompress(compress(XML, "gzip")) == XML
     assert compress(XML, "gzip")[4:8] == bytes(4)

@@ -67,7 +67,7 @@ def test_a_paper_becomes_its_manifest_and_its_references():
     assert (manifest.work.id, manifest.work.title, manifest.work.status) == (CITING, "On citing", None)
 
 
-def test_a_paper_that_says_it_is_retracted_is_offered_as_such():
+def test_a_retracted_paper_is_offered_with_its_status():
     notice = b"""<related-article related-article-type="retracted-by" ext-link-type="doi" xlink:href="10.5555/notice"
  xmlns:xlink="http://www.w3.org/1999/xlink"/></article-meta>"""
     work = manifest_of(handled(record(XML.replace(b"</article-meta>", notice)))).work
@@ -88,7 +88,7 @@ def test_each_manifest_comes_before_its_references():
     assert len(announced) == 3
 
 
-def test_papers_are_offered_only_when_they_should_be():
+def test_papers_are_not_offered_if_the_setting_is_off():
     for each in (record(), record(None, key=b"doi:10.1/a")):
         manifest = manifest_of(handled(each, offer_papers=False))
         assert (manifest.offered, manifest.work) == (False, None)
@@ -99,7 +99,7 @@ def test_a_withdrawal_is_a_manifest_without_references_and_work():
     assert [message.topic for message in messages] == ["outcomes"]
     manifest = manifest_of(messages)
     assert (manifest.citing, manifest.paper_version, manifest.references, manifest.withdrawn) == (CITING, 9, (), True)
-    assert (manifest.offered, manifest.work) == (True, None), "its entry in the catalog is to go"
+    assert (manifest.offered, manifest.work) == (True, None), "its catalog entry is to be removed"
 
 
 @pytest.mark.parametrize("key", [None, b"", b"a.xml", b"\xff"])
@@ -108,7 +108,7 @@ def test_a_withdrawal_must_name_a_work(key: bytes | None):
         stage().decode(record(None, key=key))
 
 
-def test_a_paper_without_identifiers_is_known_by_its_key():
+def test_a_paper_without_identifiers_is_identified_by_its_key():
     nameless = XML.replace(b'<article-id pub-id-type="doi">10.5555/Citing</article-id>', b"")
     assert stage().decode(record(nameless, key=b"own-17")).citing.endswith("own-17")
 
@@ -121,7 +121,7 @@ def test_the_same_batch_gives_the_same_output():
     assert parser.handle(first, NoView()) == parser.handle(first, NoView()) == parser.handle(second, NoView())
 
 
-def test_halves_of_a_batch_give_what_the_whole_gives():
+def test_a_divided_batch_has_the_output_of_the_whole():
     parser = stage()
     batch = [parser.decode(record(version=str(number))) for number in range(1, 6)]
     halves = Output()
@@ -133,13 +133,13 @@ def test_halves_of_a_batch_give_what_the_whole_gives():
 # Versions
 
 
-def test_the_header_is_the_version_else_the_timestamp():
+def test_the_version_is_the_header_or_the_timestamp():
     assert stage().decode(record(version="42")).version == 42
     assert stage().decode(record()).version == ARRIVED
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.0", "abc", " 1", "1" * 19, "٣", b"\xff"])
-def test_a_bad_version_is_refused(text: str | bytes):
+def test_a_bad_version_is_rejected(text: str | bytes):
     with pytest.raises(BadRecord, match="reflink-version"):
         stage().decode(record(version=text))
 
@@ -167,11 +167,12 @@ def test_no_header_means_identity():
         stage().decode(record(gzip.compress(XML)))
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "zstd", "brotli", "GZIP", ""])
-def test_a_wrong_encoding_is_refused(encoding: str):
-    if encoding == "":
-        assert stage().decode(record(encoding="")).citing == CITING  # equivalent to no header
-        return
+def test_an_empty_encoding_is_equivalent_to_no_header():
+    assert stage().decode(record(encoding="")).citing == CITING
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd", "brotli", "GZIP"])
+def test_a_wrong_encoding_is_rejected(encoding: str):
     with pytest.raises(BadRecord, match="reflink-encoding"):
         stage().decode(record(encoding=encoding))
 
@@ -181,7 +182,7 @@ LONG = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(20_0
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 @pytest.mark.parametrize("kept", [0.01, 0.5, 0.999])
-def test_a_value_that_was_cut_off_is_refused_and_never_half_a_paper(encoding: str, kept: float):
+def test_a_truncated_value_is_rejected(encoding: str, kept: float):
     whole = gzip.compress(LONG) if encoding == "gzip" else zstandard.ZstdCompressor(write_content_size=False).compress(LONG)
     assert decompress(whole, encoding, len(LONG)) == LONG
     with pytest.raises(BadRecord, match=f"is {encoding}, but the value is not"):
@@ -196,7 +197,7 @@ def test_any_bytes_are_a_paper_or_a_named_error(encoding: str, data: bytes):
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip", "zstd"])
-def test_a_paper_may_have_as_many_bytes_as_the_limit_and_no_more(encoding: str):
+def test_a_paper_above_the_limit_of_bytes_is_rejected(encoding: str):
     data = {"identity": LONG, "gzip": gzip.compress(LONG), "zstd": zstandard.compress(LONG)}[encoding]
     assert decompress(data, encoding, len(LONG)) == LONG
     with pytest.raises(TooLarge, match="REFLINK_MAX_PAPER_BYTES"):
@@ -204,7 +205,7 @@ def test_a_paper_may_have_as_many_bytes_as_the_limit_and_no_more(encoding: str):
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
-def test_a_bomb_is_not_unpacked(encoding: str):
+def test_a_decompression_bomb_is_not_unpacked(encoding: str):
     size, limit = 200_000_000, 1_000_000
     if encoding == "zstd":
         packer = zstandard.ZstdCompressor(level=1).compressobj()
@@ -239,7 +240,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_pointer_stands_for_its_file_and_the_encoding_is_the_files(root: Path):
+def test_a_pointer_is_replaced_by_its_file_in_the_given_encoding(root: Path):
     packed = zstandard.compress(XML)
     (root / "b.zst").write_bytes(packed)
     parser = stage(pointer_root=root)
@@ -248,27 +249,22 @@ def test_a_pointer_stands_for_its_file_and_the_encoding_is_the_files(root: Path)
     assert plain == zipped == parser.decode(record())
 
 
-@pytest.mark.parametrize("path", ["../secret.xml", "in/../../secret.xml", "../papers-too/b.xml"])
-def test_a_pointer_may_not_leave_the_root(root: Path, path: str):
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [
+        ("../secret.xml", None),
+        ("in/../../secret.xml", None),
+        ("../papers-too/b.xml", None),
+        ("{parent}/secret.xml", None),
+        ("link", "{parent}/secret.xml"),
+        ("link/secret.xml", "{parent}"),
+    ],
+)
+def test_a_pointer_that_leaves_the_root_is_rejected(root: Path, path: str, link: str | None):
+    if link is not None:
+        (root / "link").symlink_to(link.format(parent=root.parent))
     with pytest.raises(BadRecord, match="leaves the allowed root"):
-        fetch(pointer_to(path, XML), root, 10**6)
-
-
-def test_a_pointer_may_not_be_absolute(root: Path):
-    with pytest.raises(BadRecord, match="leaves the allowed root"):
-        fetch(pointer_to(str(root.parent / "secret.xml"), XML), root, 10**6)
-
-
-@pytest.mark.parametrize("link", ["file", "folder"])
-def test_a_link_may_not_lead_out_of_the_root(root: Path, link: str):
-    if link == "file":
-        (root / "link").symlink_to(root.parent / "secret.xml")
-        path = "link"
-    else:
-        (root / "link").symlink_to(root.parent)
-        path = "link/secret.xml"
-    with pytest.raises(BadRecord, match="leaves the allowed root"):
-        fetch(pointer_to(path, XML), root, 10**6)
+        fetch(pointer_to(path.format(parent=root.parent), XML), root, 10**6)
 
 
 def test_the_root_itself_may_be_a_link(root: Path, tmp_path: Path):
@@ -277,30 +273,30 @@ def test_the_root_itself_may_be_a_link(root: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("changes", [{"sha256": "0" * 64}, {"size": len(XML) + 1}, {"size": 0}])
-def test_a_file_that_is_not_what_the_pointer_says_is_refused(root: Path, changes: dict):
+def test_a_file_that_differs_from_its_pointer_is_rejected(root: Path, changes: dict):
     with pytest.raises(BadRecord, match="size and SHA-256"):
         fetch(pointer_to("in/a.xml", XML, **changes), root, 10**6)
 
 
 @pytest.mark.parametrize("path", ["gone.xml", "in", "in/a.xml/x", "", "a\x00b", "x" * 300])
-def test_what_is_no_file_is_refused(root: Path, path: str):
+def test_a_pointer_to_no_file_is_rejected(root: Path, path: str):
     size = (root / path).stat().st_size if path in ("in", "") else len(XML)
     with pytest.raises(BadRecord, match="pointer"):
         fetch(pointer_to(path, XML, size=size), root, 10**6)
 
 
-def test_without_a_root_pointers_are_refused():
+def test_without_a_root_pointers_are_rejected():
     with pytest.raises(BadRecord, match="REFLINK_POINTER_ROOT"):
         stage().decode(record(pointer_to("a", XML).to_json(), content="pointer"))
 
 
-def test_a_fifo_is_not_waited_for(root: Path):
+def test_a_fifo_is_rejected_without_waiting(root: Path):
     os.mkfifo(root / "pipe")
     with pytest.raises(BadRecord):
         fetch(pointer_to("pipe", b""), root, 10**6)
 
 
-def test_links_in_a_circle_are_refused(root: Path):
+def test_links_in_a_circle_are_rejected(root: Path):
     (root / "a").symlink_to(root / "b")
     (root / "b").symlink_to(root / "a")
     with pytest.raises(BadRecord, match="pointer 'a'"):
@@ -314,13 +310,13 @@ def test_a_file_above_the_limit_is_not_read(root: Path):
 
 
 @pytest.mark.parametrize("content", ["json", "POINTER"])
-def test_other_content_is_refused(content: str):
+def test_other_content_is_rejected(content: str):
     with pytest.raises(BadRecord, match="reflink-content"):
         stage().decode(record(content=content))
 
 
 @pytest.mark.parametrize("value", [b"", b"{}", b"<html/>", b"\x00"])
-def test_what_is_no_paper_is_refused(value: bytes):
+def test_a_value_that_is_not_a_paper_is_rejected(value: bytes):
     with pytest.raises(NotAPaper):
         stage().decode(record(value))
 
@@ -333,20 +329,20 @@ def test_the_parser_declares_the_topics_it_writes():
 # Limits and inferred fields
 
 
-def test_more_references_than_the_limit_are_refused():
+def test_more_references_than_the_limit_are_rejected():
     assert stage(max_references=2).decode(record()).paper is not None
     with pytest.raises(TooLarge, match="more than 1 references"):
         stage(max_references=1).decode(record())
 
 
-def test_deeper_elements_than_the_limit_are_refused():
+def test_deeper_elements_than_the_limit_are_rejected():
     deep = XML.replace(b"</article-title>", b"<b>" * 20 + b"</b>" * 20 + b"</article-title>")
     assert stage().decode(record(deep)).paper is not None
     with pytest.raises(TooLarge, match="deeper than 12"):
         stage(max_depth=12).decode(record(deep))
 
 
-def test_fields_are_inferred_unless_they_should_not_be():
+def test_fields_are_inferred_unless_the_setting_is_off():
     text = b"Wang X, Li Y. Deep learning for plant disease detection. Plant Methods. 2019;15(2):100-110."
     bare = XML.replace(b"Doe J. First work. <source>J Firsts</source> <year>2001</year>", text)
     first = stage().decode(record(bare)).paper.references[0]
