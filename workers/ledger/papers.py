@@ -46,8 +46,8 @@ def version_of(link: LinkEvent, paper: KnownPaper | None) -> int:
 class PaperCache:
     """Cache of the papers read last. Each entry is checked against the stored bytes."""
 
-    def __init__(self, most_bytes: int = _MAX_BYTES) -> None:
-        self._most_bytes, self._bytes = most_bytes, 0
+    def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
+        self._max_bytes, self._bytes = max_bytes, 0
         self._papers: OrderedDict[Hashable, tuple[bytes, KnownPaper]] = OrderedDict()
 
     def read(self, row: Hashable, value: bytes) -> KnownPaper:
@@ -63,6 +63,6 @@ class PaperCache:
             self._bytes -= len(before[0])
         self._papers[row] = (value, paper)  # the same object, so that the next comparison with it is free
         self._bytes += len(value)
-        while self._bytes > self._most_bytes and len(self._papers) > 1:
+        while self._bytes > self._max_bytes and len(self._papers) > 1:
             _, (gone, _) = self._papers.popitem(last=False)
             self._bytes -= len(gone)

@@ -12,7 +12,7 @@ propagation and sweep, and the references due for re-evaluation. RocksDB was cho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
@@ -60,15 +60,14 @@ class PartitionStore:
         stale_after_s: float,
         topic_ids: Mapping[Topical, str | None] | None = None,
         cache: Cache | None = None,
-        keys: Callable[[bytes], frozenset[bytes]] = keys_of,
     ) -> None:
         """Open the store, or begin a new one and log the reason.
 
         A new store replaces one that is damaged, of another format, of topics with other ids (None: unknown), or last written
         more than ``stale_after_s`` seconds ago: Kafka may have deleted tombstones since then. ``cache``: the ``block_cache``
-        that it shares with other stores. ``keys``: a function from a link event to the hashed keys by which it is indexed.
+        that it shares with other stores.
         """
-        self.folder, self._keys = folder, keys
+        self.folder = folder
         self._rocks = Rocks(
             folder,
             "the ledger's store",
@@ -101,7 +100,7 @@ class PartitionStore:
             else:
                 batch.put(_PREFIX[table] + name, value)
             if table == "links":
-                old, new = self._keys_or_none(before[key]), self._keys_or_none(value)
+                old, new = _keys_or_none(before[key]), _keys_or_none(value)
                 for hashed in old - new:
                     batch.delete(_INDEX + hashed + name)
                 for hashed in new - old:
@@ -133,8 +132,9 @@ class PartitionStore:
         """Close the files."""
         self._rocks.close()
 
-    def _keys_or_none(self, value: bytes | None) -> frozenset[bytes]:
-        return frozenset() if value is None else self._keys(value)
+
+def _keys_or_none(value: bytes | None) -> frozenset[bytes]:
+    return frozenset() if value is None else keys_of(value)
 
 
 def block_cache() -> Cache:
