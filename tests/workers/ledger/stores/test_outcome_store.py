@@ -31,14 +31,14 @@ def store(tmp_path: Path):
     store.close()
 
 
-def test_a_new_store_is_empty_and_begins_at_the_beginning(store: PartitionStore):
+def test_a_new_store_is_empty_with_offset_zero(store: PartitionStore):
     for table in TABLES:
         assert store.get(table, "a") is None
         assert store.next_offset(table) == 0
         assert list(store.rows(table)) == []
 
 
-def test_tables_are_apart(store: PartitionStore):
+def test_tables_are_independent(store: PartitionStore):
     store.write([("links", "a", b"link"), ("manifests", "a", b"state")], {"links": 3})
     assert (store.get("links", "a"), store.get("manifests", "a")) == (b"link", b"state")
     assert (store.next_offset("links"), store.next_offset("manifests")) == (3, 0)
@@ -47,7 +47,7 @@ def test_tables_are_apart(store: PartitionStore):
     assert store.next_offset("links") == 3
 
 
-def test_everything_is_there_after_opening_again(tmp_path: Path):
+def test_a_reopened_store_has_its_rows_and_offsets(tmp_path: Path):
     store = opened(tmp_path / "0")
     store.write([("links", "a", b"1")], {"links": 7, "manifests": 2})
     store.close()
@@ -68,7 +68,7 @@ def test_a_failing_write_changes_nothing(store: PartitionStore):
     assert (store.get("links", "a"), store.next_offset("links")) == (b"old", 1)
 
 
-def test_wiping_forgets_everything(store: PartitionStore):
+def test_a_wiped_store_is_empty(store: PartitionStore):
     store.write([("links", "a", b"1")], {"links": 7})
     store.wipe()
     assert (store.get("links", "a"), store.next_offset("links"), list(store.rows("links"))) == (None, 0, [])
@@ -76,7 +76,7 @@ def test_wiping_forgets_everything(store: PartitionStore):
     assert store.get("links", "b") == b"2"
 
 
-def test_a_stale_store_begins_anew_and_a_fresh_one_does_not(tmp_path: Path):
+def test_a_stale_store_is_rebuilt_and_a_fresh_store_is_not(tmp_path: Path):
     store = opened(tmp_path / "0")
     store.write([("links", "a", b"1")], {"links": 7})
     store.close()
@@ -89,7 +89,7 @@ def test_a_stale_store_begins_anew_and_a_fresh_one_does_not(tmp_path: Path):
     store.close()
 
 
-def test_long_keys_that_differ_anywhere_are_different_keys(store: PartitionStore):
+def test_long_keys_are_distinct(store: PartitionStore):
     start = "doi:10.1/" + "x" * 600
     keys = [start + "a", start + "b", start[:499], start[:500], start[:501], "é" * 250, "é" * 251, "é" * 400]
     store.write([("links", key, key.encode()) for key in keys], {})
@@ -111,7 +111,7 @@ writes = st.lists(
 
 @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(writes)
-def test_it_behaves_like_two_dictionaries(store: PartitionStore, writes: list):
+def test_the_store_equals_dictionaries(store: PartitionStore, writes: list):
     store.wipe()
     tables: dict[Table, dict[str, bytes]] = {table: {} for table in TABLES}
     offsets: dict[Table, int] = dict.fromkeys(TABLES, 0)
@@ -142,9 +142,9 @@ def test_a_killed_writer_leaves_whole_transactions(tmp_path: Path):
     command = [sys.executable, "-c", textwrap.dedent(script)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert process.stdout is not None
-    told = 0
-    while told < 20:
-        told = int(process.stdout.readline())
+    reported = 0
+    while reported < 20:
+        reported = int(process.stdout.readline())
     process.kill()
     process.wait()
     store = opened(tmp_path / "0", stale_after_s=1e9)

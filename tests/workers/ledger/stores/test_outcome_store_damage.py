@@ -1,4 +1,4 @@
-"""A store that was hurt is begun anew or holds what it held at some earlier moment, rows and offsets of the same moment."""
+"""A damaged store is rebuilt, or has an earlier state in which rows and offsets agree."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def opened(folder: Path, **more: object) -> PartitionStore:
 
 
 def written(store: PartitionStore, number: int) -> None:
-    """Batch ``number``: a row of its own, some that all batches write, and the offset."""
+    """Write batch ``number``: a new row, rows that all batches write, and the offset."""
     rows = [("links", f"{number:06}", os.urandom(150))]
     rows += [("manifests", str(key), b"%d" % number) for key in range(number % 7, KEYS, 7)]
     store.write(rows, {"links": number, "manifests": number})  # type: ignore[arg-type]
 
 
 def batches_in(store: PartitionStore) -> int:
-    """How many batches it holds, each of them whole."""
+    """Return the number of batches in the store. Check that each is complete."""
     number = store.next_offset("links")
     assert store.next_offset("manifests") == number
     assert [key for key, _ in store.rows("links")] == [f"{each:06}" for each in range(1, number + 1)]
@@ -80,15 +80,15 @@ def write_and_die(folder: Path) -> None:
     for number in range(1, BATCHES + 1):
         written(store, number)
         if number % 50 == 0 or number == BATCHES - 2:
-            time.sleep(0.05)  # what was flushed meanwhile is entered in the list, and the next batch says how long that is
+            time.sleep(0.05)  # the next batch records the length of the list after the flush
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def write_on(folder: Path, told: Path) -> None:
-    """Writes until it is killed, and says after each batch that it is written."""
+def write_on(folder: Path, written_log: Path) -> None:
+    """Write until killed, and record each batch after it is written."""
     module._WRITE_BUFFER_BYTES = 1 << 15  # type: ignore[misc]
     store = opened(folder)
-    with told.open("wb", buffering=0) as file:
+    with written_log.open("wb", buffering=0) as file:
         for number in range(batches_in(store) + 1, 10**6):
             written(store, number)
             file.write(b"%d\n" % number)
@@ -104,13 +104,13 @@ def copy(killed: Path, tmp_path: Path) -> Iterator[Callable[[], Path]]:
 
 
 def found_in(folder: Path) -> int:
-    """Batches in the store that is there, by reading everything; a store that proves damaged while it is read is anew after."""
+    """Return the number of batches in the store after reading all rows: 0 if reading shows damage."""
     store = opened(folder)
     try:
         try:
             number = batches_in(store)
         except StoreFailed:
-            assert not folder.exists(), "it was damaged, and is removed"
+            assert not folder.exists(), "a damaged store is removed"
             store = opened(folder)
             number = batches_in(store)
             assert number == 0
@@ -121,11 +121,11 @@ def found_in(folder: Path) -> int:
         store.close()
 
 
-def test_without_damage_everything_is_there(copy: Callable[[], Path]) -> None:
+def test_a_store_without_damage_is_complete(copy: Callable[[], Path]) -> None:
     assert found_in(copy()) == BATCHES
 
 
-def test_bytes_changed_anywhere(copy: Callable[[], Path], killed: Path) -> None:
+def test_a_store_with_a_changed_byte_is_consistent(copy: Callable[[], Path], killed: Path) -> None:
     draw, seen = random.Random(1), Counter[str]()
     for path in sorted(killed.iterdir()):
         if not path.stat().st_size or path.name.startswith(("LOG", "OPTIONS")):
@@ -135,12 +135,12 @@ def test_bytes_changed_anywhere(copy: Callable[[], Path], killed: Path) -> None:
             content = bytearray((folder / path.name).read_bytes())
             content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
             (folder / path.name).write_bytes(content)
-            seen["whole" if (number := found_in(folder)) == BATCHES else "older" if number else "anew"] += 1
-    assert seen["anew"] > 5
+            seen["whole" if (number := found_in(folder)) == BATCHES else "older" if number else "rebuilt"] += 1
+    assert seen["rebuilt"] > 5
     assert seen["older"] > 0
 
 
-def test_files_cut_anywhere(copy: Callable[[], Path], killed: Path) -> None:
+def test_a_store_with_a_truncated_file_is_consistent(copy: Callable[[], Path], killed: Path) -> None:
     draw, seen = random.Random(2), Counter[str]()
     for path in sorted(killed.iterdir()):
         if path.name.startswith(("LOG", "OPTIONS")):
@@ -148,11 +148,11 @@ def test_files_cut_anywhere(copy: Callable[[], Path], killed: Path) -> None:
         for _ in range(20 if path.name.startswith("MANIFEST") else 3):
             folder = copy()
             os.truncate(folder / path.name, draw.randrange(path.stat().st_size + 1))
-            seen["whole" if (number := found_in(folder)) == BATCHES else "older" if number else "anew"] += 1
-    assert seen["anew"] > 10
+            seen["whole" if (number := found_in(folder)) == BATCHES else "older" if number else "rebuilt"] += 1
+    assert seen["rebuilt"] > 10
 
 
-def test_a_list_of_files_that_lost_its_end_is_noticed(copy: Callable[[], Path]) -> None:
+def test_a_list_of_files_that_lost_its_end_is_detected(copy: Callable[[], Path]) -> None:
     """RocksDB opens such a store and lacks rows in its middle, so the size of the list is written with every batch."""
     name = next(copy().glob("MANIFEST-*")).name
     size = (copy() / name).stat().st_size
@@ -162,7 +162,7 @@ def test_a_list_of_files_that_lost_its_end_is_noticed(copy: Callable[[], Path]) 
         assert found_in(folder) == 0
 
 
-def test_a_record_that_rocksdb_would_read_for_ever_is_noticed(copy: Callable[[], Path]) -> None:
+def test_a_record_that_rocksdb_would_read_forever_is_detected(copy: Callable[[], Path]) -> None:
     for kind in (5, 6, 7, 8):
         folder = copy()
         path = next(folder.glob("MANIFEST-*"))
@@ -173,7 +173,7 @@ def test_a_record_that_rocksdb_would_read_for_ever_is_noticed(copy: Callable[[],
         assert found_in(folder) == 0
 
 
-def test_files_missing(copy: Callable[[], Path], killed: Path) -> None:
+def test_a_store_without_one_of_its_files_is_consistent(copy: Callable[[], Path], killed: Path) -> None:
     for path in sorted(killed.iterdir()):
         folder = copy()
         (folder / path.name).unlink()
@@ -182,13 +182,13 @@ def test_files_missing(copy: Callable[[], Path], killed: Path) -> None:
             assert opened(copy().with_name("1")).next_offset("links") == 0
 
 
-def test_something_else_is_there(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
+def test_foreign_files_are_replaced_by_an_empty_store(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
     (tmp_path / "0").write_text("a file")
     assert found_in(tmp_path / "0") == 0
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "CURRENT").write_text("something else")
     assert found_in(tmp_path / "1") == 0
-    assert [record.levelno for record in our_warnings()] == [logging.ERROR] * 2, "one loud line each"
+    assert [record.levelno for record in our_warnings()] == [logging.ERROR] * 2, "one line each"
 
 
 def damaged_within(folder: Path, monkeypatch: pytest.MonkeyPatch) -> PartitionStore:
@@ -198,16 +198,16 @@ def damaged_within(folder: Path, monkeypatch: pytest.MonkeyPatch) -> PartitionSt
     for number in range(1, BATCHES + 1):
         written(store, number)
     store.close()
-    opened(folder).close()  # what was in the log is in a file now
+    opened(folder).close()  # moves the rows from the log to a file
     (path,) = folder.glob("*.sst")
     content = bytearray(path.read_bytes())
-    for at in range(10_000, len(content) // 3, 50):  # links; what the store says of itself is before and behind
+    for at in range(10_000, len(content) // 3, 50):  # links; the store's own rows are before and after
         content[at] ^= 1
     path.write_bytes(content)
     return opened(folder)
 
 
-def test_damage_that_shows_while_reading_ends_the_worker_and_the_next_start_begins_anew(
+def test_damage_found_while_reading_ends_the_worker_and_the_next_start_rebuilds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = damaged_within(tmp_path / "0", monkeypatch)
@@ -220,13 +220,13 @@ def test_damage_that_shows_while_reading_ends_the_worker_and_the_next_start_begi
     assert found_in(tmp_path / "0") == 0
 
 
-def test_damage_does_not_end_the_rows_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_raises_an_error_while_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = damaged_within(tmp_path / "0", monkeypatch)
     with pytest.raises(StoreFailed, match="damaged"):
         list(store.rows("links"))
 
 
-def test_a_store_that_another_process_has_open_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_another_process_has_open_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LOCK_S", 0.2)
     store = opened(tmp_path / "0")
     written(store, 1)
@@ -239,14 +239,14 @@ def test_a_store_that_another_process_has_open_is_left_alone(tmp_path: Path, mon
     store.close()
 
 
-def test_what_the_system_forbids_is_said_and_nothing_is_removed(tmp_path: Path) -> None:
+def test_a_refusal_by_the_system_names_the_setting_and_removes_nothing(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where a folder should be")
     with pytest.raises(StoreFailed, match=r"state/0: .*REFLINK_STATE_DIR.*nothing is lost"):
         opened(tmp_path / "state" / "0")
     assert (tmp_path / "state").read_text()
 
 
-def test_a_store_of_another_format_is_begun_anew(
+def test_a_store_of_another_format_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, our_warnings: Callable[[], list[Any]]
 ):
     store = opened(tmp_path / "0")
@@ -261,7 +261,7 @@ def test_a_store_of_another_format_is_begun_anew(
     assert len(our_warnings()) == 1
 
 
-def test_a_store_of_a_topic_that_was_created_anew_is_begun_anew(tmp_path: Path) -> None:
+def test_a_store_of_a_recreated_topic_is_rebuilt(tmp_path: Path) -> None:
     def batches_with(topic_id: str | None) -> int:
         store = opened(tmp_path / "0", topic_ids={"links": topic_id, "manifests": "m"})
         try:
@@ -274,23 +274,23 @@ def test_a_store_of_a_topic_that_was_created_anew_is_begun_anew(tmp_path: Path) 
 
 
 def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> None:
-    folder, draw, told = tmp_path / "0", random.Random(3), tmp_path / "told"
+    folder, draw, written_log = tmp_path / "0", random.Random(3), tmp_path / "written_log"
 
     reached = most = 0
     for turn in range(60):
-        told.write_bytes(b"")
-        child = CHILDREN.Process(target=write_on, args=(folder, told))
+        written_log.write_bytes(b"")
+        child = CHILDREN.Process(target=write_on, args=(folder, written_log))
         child.start()
         if turn % 3 == 0:  # else a busy machine might kill all of them before they have written anything
-            until(lambda: told.stat().st_size > 0, what="the writer writes")
+            until(lambda: written_log.stat().st_size > 0, what="the writer writes")
         time.sleep(draw.uniform(0.005, 0.12))
         child.kill()
         child.join()
         store = opened(folder)
         number = batches_in(store)
         store.close()
-        last = told.read_bytes().split(b"\n")[-2:-1]
-        assert number >= max(reached, *(int(each) for each in last), 0), "a killed process loses nothing it was told is written"
+        last = written_log.read_bytes().split(b"\n")[-2:-1]
+        assert number >= max(reached, *(int(each) for each in last), 0), "a killed process loses no batch that was written"
         reached, most = number, max(most, number)
         if number > 1500:
             shutil.rmtree(folder)

@@ -16,7 +16,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_list_that_grew_is_the_same_and_one_that_lost_its_end_is_not(folder: Path) -> None:
+def test_a_list_that_grew_extends_its_state_and_a_truncated_list_does_not(folder: Path) -> None:
     files, path = FileList(folder), folder / "MANIFEST-000005"
     first = files.state()
     path.write_bytes(b"one two three ")
@@ -30,16 +30,16 @@ def test_a_list_that_grew_is_the_same_and_one_that_lost_its_end_is_not(folder: P
     assert not FileList(folder).extends(first)
 
 
-def test_another_list_says_nothing_of_the_one_before(folder: Path) -> None:
+def test_the_state_of_a_former_list_is_accepted(folder: Path) -> None:
     files = FileList(folder)
-    told = files.state()
+    state = files.state()
     (folder / "MANIFEST-000009").write_bytes(b"anew")
     (folder / "CURRENT").write_text("MANIFEST-000009\n")
-    assert FileList(folder).extends(told)
+    assert FileList(folder).extends(state)
     assert files.state().startswith(b"MANIFEST-000009 4 ")
 
 
-def test_what_has_not_changed_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_list_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     before = FileList._read
     monkeypatch.setattr(FileList, "_read", lambda files, start: read.append(start) or before(files, start))
@@ -61,7 +61,7 @@ def test_what_has_not_changed_is_not_read_again(folder: Path, monkeypatch: pytes
     assert files.state() == b""
 
 
-def test_without_a_list_nothing_is_told(tmp_path: Path) -> None:
+def test_the_state_is_empty_without_a_list(tmp_path: Path) -> None:
     files = FileList(tmp_path)
     assert files.state() == b""
     assert files.extends(b"")

@@ -1,4 +1,4 @@
-"""The table of works: equal to the plain one in memory after every step, whatever came, and after every opening."""
+"""The table of works equals a simple table in memory after every step and after every opening."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def put(works: Works, what: Work | str) -> None:
 
 @settings(max_examples=examples(60))
 @given(histories)
-def test_it_answers_as_the_plain_one_does(history: list[tuple[list[Work | str], int, bool]]):
+def test_the_table_equals_the_table_in_memory(history: list[tuple[list[Work | str], int, bool]]):
     plain, catalog = MemoryWorkTable(), Works()
     with tempfile.TemporaryDirectory() as folder:
         table = opened(Path(folder) / "works")
@@ -96,7 +96,7 @@ def test_it_answers_as_the_plain_one_does(history: list[tuple[list[Work | str], 
 
 @settings(max_examples=examples(60))
 @given(st.lists(works | st.sampled_from(NODES), max_size=15))
-def test_a_change_concerns_all_whose_canonical_id_it_changed(what: list[Work | str]):
+def test_a_change_has_the_keys_of_all_nodes_whose_canonical_id_changed(what: list[Work | str]):
     catalog = Works()
     with tempfile.TemporaryDirectory() as folder:
         table = opened(Path(folder) / "works")
@@ -140,7 +140,7 @@ def table(tmp_path: Path):
     found.close()
 
 
-def test_the_log_is_read_from_anywhere_and_to_its_end_as_it_is_now(table: WorkTable):
+def test_the_log_is_read_from_any_offset_to_its_current_end(table: WorkTable):
     table.apply(records([Work(id=f"w{n}") for n in range(10)], 300), 400)
     assert [change.offset for change in table.changes(305, 3)] == [305, 306, 307]
     assert [change.offset for change in table.changes(305, 100)] == [305, 306, 307, 308, 309]
@@ -151,7 +151,7 @@ def test_the_log_is_read_from_anywhere_and_to_its_end_as_it_is_now(table: WorkTa
     assert [change.offset for change in table.changes(308, 100)] == [308, 309, 400]
 
 
-def test_a_key_of_several_changes_is_known_by_the_last(table: WorkTable):
+def test_the_last_change_of_a_key_counts(table: WorkTable):
     one, other = hashed(work_key("w1")), hashed(work_key("w2"))
     table.apply(records([Work(id="w1"), Work(id="w2"), Work(id="w1", year=2)], 5), 8)
     assert table.changed_since([one, other], 0) == 7
@@ -161,8 +161,8 @@ def test_a_key_of_several_changes_is_known_by_the_last(table: WorkTable):
     assert table.changed_since([], 0) is None
 
 
-def test_a_table_that_is_there_is_opened_with_its_filters(tmp_path: Path):
-    """RocksDB would take the options of the last time from a file, which does not have them."""
+def test_an_existing_table_is_opened_with_its_filters(tmp_path: Path):
+    """RocksDB would read the options from its file, which has no filters."""
     for _ in range(2):
         found = opened(tmp_path / "works")
         newest = max((tmp_path / "works").glob("OPTIONS-*"))
@@ -170,7 +170,7 @@ def test_a_table_that_is_there_is_opened_with_its_filters(tmp_path: Path):
         assert "filter_policy=bloomfilter" in newest.read_text()
 
 
-def test_what_changes_nothing_is_no_change(table: WorkTable):
+def test_an_unchanged_work_adds_no_change(table: WorkTable):
     work = Work.from_json(b'{"id": "w1", "year": 2, "b": 1, "a": 2}')
     same = Work.from_json(b'{"id": "w1", "year": 2, "a": 2, "b": 1}')
     table.apply(records([work, work, "w2", same], 0), 4)
@@ -191,7 +191,7 @@ def chained(numbers: Iterable[int]) -> list[Work | str]:
 
 @pytest.mark.parametrize("many", [shared, chained])
 def test_a_work_of_a_thousand_records_is_read_once_per_call(table: WorkTable, monkeypatch: pytest.MonkeyPatch, many):
-    """Ids go downwards, so that each record that comes or goes changes the canonical id of all."""
+    """Ids descend, so each addition or removal changes the canonical id of all."""
     monkeypatch.setattr(connected_components, "MAX_REPORTED", 20)
     read, get_many = [0], Rocks.get_many
 
@@ -214,21 +214,21 @@ def test_a_work_of_a_thousand_records_is_read_once_per_call(table: WorkTable, mo
         nodes = [f"w{n:05}" for n in range(1, total + 1, 37)] + ["pmid:1"]
         read[0] = 0
         assert [table.canonical(node) for node in nodes] == [catalog.canonical(node) for node in nodes]
-        assert read[0] <= 6 * total, "components that were walked are remembered"
+        assert read[0] <= 6 * total, "traversed components are cached"
 
 
-def test_of_a_large_component_those_that_links_can_name_are_told(table: WorkTable, monkeypatch: pytest.MonkeyPatch):
+def test_a_change_of_a_large_component_has_the_keys_that_links_can_name(table: WorkTable, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(connected_components, "MAX_REPORTED", 20)
 
-    def told(offset: int) -> set[bytes]:
+    def keys_at(offset: int) -> set[bytes]:
         (change,) = table.changes(offset, 1)
         return set(change.keys)
 
     table.apply(records([*shared(range(10, 60)), *shared([5]), "w00005"], 0), 52)
     old, new = hashed(work_key("w00010")), hashed(work_key("w00005"))
-    assert {old, new} <= told(50)
-    assert {old, new} <= told(51)
-    assert hashed(work_key("w00040")) not in told(50) | told(51)
+    assert {old, new} <= keys_at(50)
+    assert {old, new} <= keys_at(51)
+    assert hashed(work_key("w00040")) not in keys_at(50) | keys_at(51)
 
 
 def random_history(seed: int, length: int) -> list[Work | str]:

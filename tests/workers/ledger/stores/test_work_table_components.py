@@ -1,4 +1,4 @@
-"""Components changed in place are those that are found anew, whatever came before and whatever was read when."""
+"""Components changed in place equal the components of a full traversal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ steps = st.lists(works | st.sampled_from(NODES), min_size=1, max_size=12)
 
 
 class Rows:
-    """What a table would have: works, and who bears what; each row is read once."""
+    """Works and the bearers of their identifiers. Checks that each row is read once."""
 
     def __init__(self, works: dict[str, Work]) -> None:
         self.works, self.read = dict(works), set[str]()
@@ -52,12 +52,12 @@ class Rows:
 
 @settings(max_examples=examples(400))
 @given(st.lists(steps, min_size=1, max_size=4), st.sets(st.sampled_from(NODES)))
-def test_changed_in_place_as_found_anew(batches: list[list[Work | str]], asked: set[str]):
+def test_components_changed_in_place_equal_components_of_a_traversal(batches: list[list[Work | str]], read_first: set[str]):
     there: dict[str, Work] = {}
     for batch in batches:
         rows = Rows(there)
         components = Components(rows.bearers, rows.keys)
-        for node in asked:
+        for node in read_first:
             assert components.canonical(node) == canonical_ids(there).get(node, node)
         for what in batch:
             old, work_id = canonical_ids(there), what if isinstance(what, str) else what.id
@@ -72,7 +72,7 @@ def test_changed_in_place_as_found_anew(batches: list[list[Work | str]], asked: 
             assert set(gone) == old.keys() - new.keys()
             assert len(set(moved)) == len(moved)
             assert len(set(gone)) == len(gone)
-        # The rows that are to be written are those that became others.
+        # Exactly the changed rows are marked for writing.
         for node in NODES:
             bearers = {work.id for work in there.values() if node in keys_of(work)}
             (stored,) = Rows(rows.works).bearers([node])
@@ -82,7 +82,7 @@ def test_changed_in_place_as_found_anew(batches: list[list[Work | str]], asked: 
 
 @settings(max_examples=examples(200))
 @given(steps)
-def test_of_a_large_component_the_canonical_ids_are_told(batch: list[Work | str]):
+def test_the_canonical_ids_of_a_large_component_are_reported(batch: list[Work | str]):
     there: dict[str, Work] = {}
     rows = Rows(there)
     components = Components(rows.bearers, rows.keys)

@@ -1,4 +1,4 @@
-"""A table of works that was hurt is begun anew, or holds all that it held at some earlier offset; the topic brings the rest."""
+"""A damaged table of works is rebuilt, or has its complete state at an earlier offset."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ HISTORY = random_history(1, BATCH * BATCHES)
 
 
 def written(table: WorkTable | MemoryWorkTable, upto: int) -> None:
-    """Goes on, batch by batch, to this offset."""
+    """Apply the next batches up to this offset."""
     while table.offset < upto:
         start = table.offset
         table.apply(records(HISTORY[start : start + BATCH], start), start + BATCH)
 
 
 def assert_whole(table: WorkTable) -> int:
-    """It is as the history left it at its offset, which is returned."""
+    """Return the table's offset. Check that the table has the state of the history at this offset."""
     assert table.offset % BATCH == 0
     plain = MemoryWorkTable()
     written(plain, table.offset)
@@ -72,17 +72,15 @@ def write_and_die(folder: Path) -> None:
     module._WRITE_BUFFER_BYTES = 1 << 15  # type: ignore[misc]
     table = opened(folder)
     written(table, (BATCHES - 10) * BATCH)
-    time.sleep(
-        0.2
-    )  # what was flushed meanwhile is entered in RocksDB's list of files, and the next batch says how long that is
+    time.sleep(0.2)  # the next batch records the length of RocksDB's list of files after the flush
     written(table, BATCHES * BATCH)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def write_on(folder: Path, told: Path) -> None:
-    """Writes until it is killed, and says after each batch that it is written."""
+def write_on(folder: Path, written_log: Path) -> None:
+    """Write until killed, and record each batch after it is written."""
     table = opened(folder)
-    with told.open("wb", buffering=0) as file:
+    with written_log.open("wb", buffering=0) as file:
         while table.offset < len(HISTORY):
             written(table, table.offset + BATCH)
             file.write(b"%d\n" % table.offset)
@@ -99,66 +97,66 @@ def copy(killed: Path, tmp_path: Path) -> Iterator[Callable[[], Path]]:
 
 
 def found_in(folder: Path) -> str:
-    """What the table in the folder still has: all, an earlier offset, or nothing; and it can be gone on from."""
+    """Return whether the table in the folder is whole, older or rebuilt. Check that it accepts more batches."""
     table = opened(folder)
     try:
-        offset = gone_on_from(table)
+        offset = continued(table)
     except StoreFailed:
-        assert not folder.exists(), "it was damaged, and is removed"
+        assert not folder.exists(), "a damaged table is removed"
         table = opened(folder)
-        offset = gone_on_from(table)
+        offset = continued(table)
         assert offset == 0
     finally:
         table.close()
-    return "whole" if offset == BATCHES * BATCH else "older" if offset else "anew"
+    return "whole" if offset == BATCHES * BATCH else "older" if offset else "rebuilt"
 
 
-def gone_on_from(table: WorkTable) -> int:
-    """Its offset, after which it took two batches more."""
+def continued(table: WorkTable) -> int:
+    """Return its offset, then apply two more batches."""
     offset = assert_whole(table)
     written(table, offset + 2 * BATCH)
     assert_whole(table)
     return offset
 
 
-def test_without_damage_everything_is_there(copy: Callable[[], Path]) -> None:
+def test_a_table_without_damage_is_complete(copy: Callable[[], Path]) -> None:
     assert found_in(copy()) == "whole"
 
 
-def test_bytes_changed_and_files_cut_anywhere(copy: Callable[[], Path], killed: Path) -> None:
+def test_a_table_with_a_changed_byte_or_a_truncated_file_is_consistent(copy: Callable[[], Path], killed: Path) -> None:
     draw, seen = random.Random(1), Counter[str]()
     for path in sorted(killed.iterdir()):
         if not path.stat().st_size or path.name.startswith(("LOG", "OPTIONS")):
             continue
-        hurt = copy() / path.name
-        content = bytearray(hurt.read_bytes())
+        damaged = copy() / path.name
+        content = bytearray(damaged.read_bytes())
         content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-        hurt.write_bytes(content)
-        seen[found_in(hurt.parent)] += 1
-        hurt = copy() / path.name
-        os.truncate(hurt, draw.randrange(path.stat().st_size))
-        seen[found_in(hurt.parent)] += 1
-    assert seen["anew"] > 2
+        damaged.write_bytes(content)
+        seen[found_in(damaged.parent)] += 1
+        damaged = copy() / path.name
+        os.truncate(damaged, draw.randrange(path.stat().st_size))
+        seen[found_in(damaged.parent)] += 1
+    assert seen["rebuilt"] > 2
     assert seen["older"] > 0
 
 
-def test_something_else_is_there(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
+def test_a_foreign_file_is_replaced_by_an_empty_table(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
     (tmp_path / "works").write_text("a file")
-    assert found_in(tmp_path / "works") == "anew"
+    assert found_in(tmp_path / "works") == "rebuilt"
     (line,) = our_warnings()
     assert line.getMessage() == "the ledger's table of works is damaged and rebuilt from its topics"
 
 
-def test_damage_that_shows_while_reading_ends_the_worker_and_the_next_start_begins_anew(tmp_path: Path) -> None:
+def test_damage_found_while_reading_ends_the_worker_and_the_next_start_rebuilds(tmp_path: Path) -> None:
     folder = tmp_path / "works"
     table = opened(folder)
     draw = random.Random(2)
     table.apply(records([Work(id=f"w{n:04}", title=draw.randbytes(80).hex()) for n in range(2000)], 0), 2000)
     table.close()
-    opened(folder).close()  # what was in the log is in a file now
+    opened(folder).close()  # moves the rows from the log to a file
     for path in folder.glob("*.sst"):
         content = bytearray(path.read_bytes())
-        for at in range(5_000, 50_000, 50):  # works; what the table says of itself is behind
+        for at in range(5_000, 50_000, 50):  # works; the table's own rows are after them
             content[at] ^= 1
         path.write_bytes(content)
     table = opened(folder)
@@ -167,7 +165,7 @@ def test_damage_that_shows_while_reading_ends_the_worker_and_the_next_start_begi
     assert not folder.exists()
     with pytest.raises(StoreFailed, match="the ledger's table of works is closed"):
         table.changes(0, 1)
-    assert found_in(folder) == "anew"
+    assert found_in(folder) == "rebuilt"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +176,7 @@ def test_damage_that_shows_while_reading_ends_the_worker_and_the_next_start_begi
         (lambda patch: {"stale_after_s": -3600.0}, "it was last written more than -1 hours ago"),
     ],
 )
-def test_what_cannot_be_gone_on_from_is_begun_anew(
+def test_an_unusable_table_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, our_warnings: Callable[[], list[Any]], change: Any, reason: str
 ) -> None:
     table = opened(tmp_path / "works")
@@ -193,7 +191,7 @@ def test_what_cannot_be_gone_on_from_is_begun_anew(
     table.close()
 
 
-def test_a_table_that_another_process_has_open_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_another_process_has_open_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LOCK_S", 0.2)
     table = opened(tmp_path / "works")
     written(table, 50)
@@ -204,19 +202,19 @@ def test_a_table_that_another_process_has_open_is_left_alone(tmp_path: Path, mon
 
 
 def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> None:
-    folder, draw, told = tmp_path / "works", random.Random(3), tmp_path / "told"
+    folder, draw, written_log = tmp_path / "works", random.Random(3), tmp_path / "written_log"
     reached, most = 0, len(HISTORY)
     for _ in range(8):
-        told.write_bytes(b"")
-        child = CHILDREN.Process(target=write_on, args=(folder, told))
+        written_log.write_bytes(b"")
+        child = CHILDREN.Process(target=write_on, args=(folder, written_log))
         child.start()
-        until(lambda done=reached == most: done or told.stat().st_size > 0, what="the writer writes")
+        until(lambda done=reached == most: done or written_log.stat().st_size > 0, what="the writer writes")
         time.sleep(draw.uniform(0.0, 0.03))
         child.kill()
         child.join()
-        last = max((int(line) for line in told.read_bytes().split(b"\n")[:-1]), default=0)
+        last = max((int(line) for line in written_log.read_bytes().split(b"\n")[:-1]), default=0)
         table = opened(folder)
         offset = assert_whole(table)
         table.close()
-        assert offset >= max(reached, last), "a killed process loses nothing it was told is written"
+        assert offset >= max(reached, last), "a killed process loses no batch that was written"
         reached = offset
