@@ -1,4 +1,4 @@
-"""What comes to the ledger, and a ledger on one partition that remembers what it publishes."""
+"""Inputs of the ledger, and a ledger on one partition that records its output."""
 
 from __future__ import annotations
 
@@ -35,20 +35,29 @@ def manifest(version: int, *references: str, citing: str = CITING, withdrawn: bo
 def outcomes(
     version: int, offset: int, found: dict[str, str | None], citing: str = CITING, text: str = "text"
 ) -> OutcomesEvent:
-    """``found``: the cited work by reference; ``text``: what the references say beside their names."""
-    items = [
-        Outcome(
-            reference=Reference(id=f"{citing}#{name}", citing=citing, position=1, raw_text=f"{text} of {name}"),
-            link=Link(
-                reference=f"{citing}#{name}",
-                citing=citing,
-                cited=cited,
-                method="semantic",
-                unresolved=None if cited else "not-in-catalog",
-            ),
-        )
-        for name, cited in found.items()
-    ]
+    """Return the outcomes of a paper. ``found``: the cited work by reference name; ``text``: start of the references' text."""
+    items = []
+    for name, cited in found.items():
+        item = Reference(id=f"{citing}#{name}", citing=citing, position=1, raw_text=f"{text} of {name}")
+        link = Link(reference=item.id, citing=citing, cited=cited, method="semantic", unresolved=_unresolved(cited))
+        items.append(Outcome(reference=item, link=link))
+    return _event(version, offset, citing, items)
+
+
+def outcome(
+    item: Reference, cited: str | None, offset: int, version: int = 1, forbidden: tuple[str, ...] = ()
+) -> OutcomesEvent:
+    """Return the outcome of one reference."""
+    method: Any = "identifier" if cited else None
+    link = Link(reference=item.id, citing=CITING, cited=cited, method=method, unresolved=_unresolved(cited))
+    return _event(version, offset, CITING, [Outcome(reference=item, link=link, forbidden=forbidden)])
+
+
+def _unresolved(cited: str | None) -> Any:
+    return None if cited else "no-candidate"
+
+
+def _event(version: int, offset: int, citing: str, items: list[Outcome]) -> OutcomesEvent:
     return OutcomesEvent(
         schema_version=1,
         kind="outcomes",
@@ -61,8 +70,19 @@ def outcomes(
     )
 
 
+def work(doi: str, title: str = "", **fields: object) -> Work:
+    return Work.from_dict(
+        {"id": f"doi:{doi}", "ids": {"doi": doi}, "title": title or f"A long title of the work {doi}", **fields}
+    )
+
+
+def reference(name: str, doi: str | None = None, **fields: object) -> Reference:
+    ids = {"doi": doi} if doi else {}
+    return Reference.from_dict({"id": f"{CITING}#{name}", "citing": CITING, "position": 1, **fields, "ids": ids})
+
+
 class Memory:
-    """A PartitionStore without disk; test_outcome_store.py shows that the real one is no different."""
+    """A PartitionStore in memory; test_outcome_store.py compares the real store with dictionaries."""
 
     def __init__(self) -> None:
         self.tables: dict[Table, dict[str, bytes]] = {table: {} for table in get_args(Table)}
@@ -76,15 +96,15 @@ class Memory:
     def rows(self, table: Table, after: str = "") -> Iterator[tuple[str, bytes]]:
         yield from sorted((key, value) for key, value in self.tables[table].items() if key > after)
 
-    def references(self, key: bytes, after: str = "", most: int = 1000) -> list[str]:
+    def references(self, key: bytes, after: str = "", limit: int = 1000) -> list[str]:
         found = sorted(name for name, value in self.tables["links"].items() if name > after and key in keys_of(value))
-        return found[:most]
+        return found[:limit]
 
     def get(self, table: Table, key: str) -> bytes | None:
         return self.tables[table].get(key)
 
     def borne(self, keys: Sequence[bytes]) -> list[bytes]:
-        return [key for key in keys if self.references(key, most=1)]
+        return [key for key in keys if self.references(key, limit=1)]
 
     def write(self, rows: Iterable[tuple[Table, str, bytes | None]], next_offsets: Mapping[Topical, int]) -> None:
         self.offsets.update(next_offsets)
@@ -98,16 +118,21 @@ class Memory:
         pass
 
 
-def asked(messages: Iterable[Message]) -> dict[str, ReferenceEvent]:
-    """What is sent to be judged again, by the reference's name; none twice."""
+def requested(messages: Iterable[Message]) -> dict[str, ReferenceEvent]:
+    """Return the requests for re-evaluation by the reference's name. Check that none is repeated."""
     events = [ReferenceEvent.from_json(each.value or b"") for each in messages if each.topic == "retries"]
     found = {event.reference.id.split("#")[1]: event for event in events}
     assert len(found) == len(events)
     return found
 
 
+def published(messages: Iterable[Message]) -> list[LinkEvent]:
+    """Return the published links without tombstones."""
+    return [LinkEvent.from_json(each.value) for each in messages if each.topic == "links" and each.value]
+
+
 class Nowhere:
-    """In place of the reader of overrides, of ledgers without Kafka."""
+    """Replaces the reader of overrides in a ledger without Kafka."""
 
     def assign(self, positions: Mapping[int, int]) -> None:
         pass
@@ -117,7 +142,7 @@ class Nowhere:
 
 
 class Ledger:
-    """The stage on one partition, with the topics it writes to. ``now`` is its clock, in seconds."""
+    """The stage on one partition, with a log of its output. ``now`` is its clock, in seconds."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.now = 1_000_000.0
@@ -126,11 +151,11 @@ class Ledger:
         self.store = Memory()
         self.stage.stores[0] = self.store  # type: ignore[assignment]
         self.works = self.stage.works = MemoryWorkTable()
-        self.said = 0
+        self.next_override = 0
         self.log: list[Message] = []
         self.decisions: dict[str, int] = {}
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         self.store.wipe()
         self.log.clear()
         self.decisions.clear()
@@ -144,32 +169,32 @@ class Ledger:
         return self.stage.handle(batch, view or self.stage.view(batch))
 
     def change(self, *works: Work | str, arrived: int = 5) -> None:
-        """What the catalog topic says next: works as they now are, or ids of those that are gone."""
+        """Apply the next records of the catalog topic: works, or ids of removed works."""
         start = self.stage.works.offset
         records = [(start + number, arrived, work) for number, work in enumerate(works)]
         self.works.apply(records, start + len(works))
 
-    def say(self, override: OverrideEvent | None, reference: str = "") -> None:
-        """What a curator says, as a record of ``overrides``."""
-        key = (reference or (override.reference if override else "")).encode()
-        value = None if override is None else override.to_json()
-        self.stage.overrides.add([(0, Received("overrides", 0, self.said, key, value, (), 0))])
-        self.said += 1
+    def override(self, event: OverrideEvent | None, reference: str = "") -> None:
+        """Add a record of ``overrides``. None: a tombstone."""
+        key = (reference or (event.reference if event else "")).encode()
+        value = None if event is None else event.to_json()
+        self.stage.overrides.add([(0, Received("overrides", 0, self.next_override, key, value, (), 0))])
+        self.next_override += 1
 
     def background_task(self) -> list[Message]:
-        """One background task, committed."""
+        """Run and commit one background task."""
         output = self.stage.background_task()
         return [] if output is None else self.commit(output)
 
-    def background_tasks(self, most: int = 50) -> list[Message]:
-        """Background tasks until there is nothing left to do."""
+    def background_tasks(self, limit: int = 50) -> list[Message]:
+        """Run and commit background tasks until none is left."""
         messages = []
-        for _ in range(most):
+        for _ in range(limit):
             output = self.stage.background_task()
             if output is None:
                 return messages
             messages += self.commit(output)
-        raise AssertionError("the ledger does not come to rest")
+        raise AssertionError("background tasks are still left")
 
     def commit(self, output: Output) -> list[Message]:
         offsets = {}
@@ -182,7 +207,7 @@ class Ledger:
         return output.messages
 
     def compacted(self, topic: str) -> dict[str, bytes]:
-        """What a reader of the topic ends up with."""
+        """Return the last value of each key in the topic."""
         rows: dict[str, bytes] = {}
         for message in self.log:
             if message.topic == topic:
@@ -198,7 +223,7 @@ class Ledger:
         return {key.split("#")[1]: event.link.cited for key, event in read.items()}
 
     def rebuild(self) -> None:
-        """As a worker that has the partition for the first time."""
+        """Restore the store from the topics."""
         offsets = dict(self.store.offsets)
         self.store.wipe()
         for table in TABLES:

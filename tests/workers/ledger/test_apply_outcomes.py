@@ -1,9 +1,6 @@
-"""What the ledger makes of revisions: nothing unchanged is published again, and the newest version alone is in the catalog."""
+"""Revisions of a paper: unchanged links are not republished, and the catalog has only the newest version."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 
 import orjson
 import pytest
@@ -13,18 +10,10 @@ from hypothesis import strategies as st
 from reflink.entities import Ids, Link, Work
 from schemas import CatalogEvent, ManifestEvent
 from schemas.links import PaperState
-from tests.workers.ledger.ledgered import CITING, Ledger, asked, manifest
-from tests.workers.ledger.test_change_propagation import outcome, published, reference, work
+from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcome, published, reference, requested, work
 from workers.records import Message
 
 ITEM = reference("a", "10.1/a")
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(tmp_path, sweep_per_s=0)
-    yield ledger
-    ledger.stage.close()
 
 
 def states(messages: list[Message]) -> list[PaperState]:
@@ -43,13 +32,13 @@ def test_a_reference_that_only_moved_is_not_published_again(ledger: Ledger):
     moved = ITEM.model_copy(update={"position": 7, "label": "7."})
     ledger.take(manifest(1, "b", "a"), outcome(ITEM, "doi:10.1/a", 3))
     assert not published(ledger.take(manifest(2, "a"), outcome(moved, "doi:10.1/a", 5, version=2)))
-    # A judgement of it where it stood before counts.
+    # An outcome at its former position counts.
     assert published(ledger.take(outcome(ITEM, "doi:10.1/b", 9, version=1)))
 
 
 @pytest.mark.parametrize("rebuilt", [False, True])
-def test_a_judgement_asked_for_by_the_older_version_counts_when_the_text_is_the_same(ledger: Ledger, rebuilt: bool):
-    """As a replay does, which knows what was published; and it may come from a store that was rebuilt."""
+def test_an_outcome_of_the_older_version_counts_if_the_text_is_the_same(ledger: Ledger, rebuilt: bool):
+    """A replay requests the published version, and the store may have been rebuilt meanwhile."""
     ledger.take(manifest(1, "a"), outcome(ITEM, None, 3), manifest(2, "a"), outcome(ITEM, None, 4, version=2))
     if rebuilt:
         ledger.rebuild()
@@ -57,30 +46,32 @@ def test_a_judgement_asked_for_by_the_older_version_counts_when_the_text_is_the_
     assert (link.link.cited, link.paper_version) == ("doi:10.1/a", 2)
 
 
-def test_a_reference_that_was_kept_is_woken_from_a_rebuilt_store(ledger: Ledger):
+def test_a_kept_reference_is_re_evaluated_from_a_rebuilt_store(ledger: Ledger):
     ledger.take(manifest(1, "a"), outcome(ITEM, None, 0), manifest(2, "a"), outcome(ITEM, None, 0, version=2))
     ledger.rebuild()
     ledger.change(work("10.1/a"))
-    assert asked(ledger.background_tasks())["a"].paper_version == 2
+    assert requested(ledger.background_tasks())["a"].paper_version == 2
 
 
-def test_a_judgement_of_the_older_text_is_late(ledger: Ledger):
+def test_an_outcome_of_the_older_text_is_late(ledger: Ledger):
     changed = reference("a", "10.1/a", title="changed")
     ledger.take(manifest(1, "a"), outcome(ITEM, None, 3), manifest(2, "a"), outcome(changed, None, 4, version=2))
     assert not published(ledger.take(outcome(ITEM, "doi:10.1/a", 9, version=1)))
     assert ledger.decisions["late"] == 1
 
 
-def test_until_the_newer_text_is_judged_the_older_one_is_not(ledger: Ledger):
+def test_an_older_outcome_is_late_before_the_newer_version_has_an_outcome(ledger: Ledger):
     ledger.take(manifest(1, "a"), outcome(ITEM, None, 3), manifest(2, "a"))
     assert not published(ledger.take(outcome(ITEM, "doi:10.1/a", 9, version=1)))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.permutations([(version, offset) for version in (1, 2) for offset in (1, 2, 3)]), st.booleans())
-def test_of_one_text_the_judgement_at_the_highest_offset_counts(ledger: Ledger, order: list[tuple[int, int]], rebuilt: bool):
-    """Whatever order they come in, once the newest version's own has come."""
-    ledger.begin_anew()
+def test_the_outcome_at_the_highest_offset_counts_for_an_unchanged_text(
+    ledger: Ledger, order: list[tuple[int, int]], rebuilt: bool
+):
+    """In every order of arrival, after the first outcome of the newest version."""
+    ledger.reset()
     ledger.take(manifest(1, "a"), manifest(2, "a"))
     for version, offset in order:
         ledger.take(outcome(ITEM, f"doi:10.1/{offset}", offset, version))
@@ -112,7 +103,7 @@ def test_the_newest_version_of_a_paper_is_entered_in_the_catalog_and_a_late_olde
     assert not states(again)
 
 
-def test_a_withdrawn_paper_leaves_the_catalog_with_its_reason_and_takes_its_links_along(ledger: Ledger):
+def test_a_withdrawn_paper_is_removed_from_the_catalog_with_its_reason_and_its_links(ledger: Ledger):
     paper = Work(id=CITING, title="a paper")
     there = manifest(1, "a").model_copy(update={"offered": True, "work": paper})
     ledger.take(there, outcome(ITEM, "doi:10.1/a", 3))
@@ -122,12 +113,12 @@ def test_a_withdrawn_paper_leaves_the_catalog_with_its_reason_and_takes_its_link
     assert not entries(ledger.take(there))
 
 
-def test_what_is_not_offered_is_not_entered(ledger: Ledger):
+def test_a_paper_that_is_not_offered_is_not_entered_in_the_catalog(ledger: Ledger):
     assert not entries(ledger.take(manifest(1, "a"), manifest(2, withdrawn=True)))
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "differs"),
     [
         ("probability", 0.905, False),
         ("probability", 0.93, True),
@@ -138,15 +129,15 @@ def test_what_is_not_offered_is_not_entered(ledger: Ledger):
         ("reasons", ("same-title",), False),
     ],
 )
-def test_what_says_the_same_is_not_published(ledger: Ledger, field: str, value: object, told: bool):
-    def judged(offset: int, **changed: object) -> list[Message]:
+def test_an_outcome_is_published_if_it_differs_in_a_published_field(ledger: Ledger, field: str, value: object, differs: bool):
+    def applied(offset: int, **changed: object) -> list[Message]:
         event = outcome(ITEM, "doi:10.1/a", offset)
         link = {**event.items[0].link.to_dict(), "probability": 0.9, "score": 1.0, **changed}
         item = event.items[0].model_copy(update={"link": Link.from_dict(link)})
         return ledger.take(event.model_copy(update={"items": (item,)}))
 
     ledger.take(manifest(1, "a"))
-    judged(1)
-    assert bool(published(judged(2, **{field: value}))) == told
+    applied(1)
+    assert bool(published(applied(2, **{field: value}))) == differs
     row = orjson.loads(ledger.store.tables["links"][ITEM.id])
-    assert row["catalog_offset"] == 2  # known in the store, whether published or not
+    assert row["catalog_offset"] == 2  # stored whether it is published or not

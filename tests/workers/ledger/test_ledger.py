@@ -1,9 +1,6 @@
-"""The ledger, case by case: what it publishes of the events it takes, and which it refuses."""
+"""The ledger's output for single events, and the events that it rejects."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,14 +14,6 @@ from workers.ledger.stage import LedgerEvent, LedgerView
 from workers.ledger.transaction import LedgerTransaction
 from workers.records import Received
 from workers.stage import Output
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(tmp_path)
-    yield ledger
-    ledger.stage.close()
-
 
 # Cases
 
@@ -42,7 +31,7 @@ def test_an_outcome_is_published_with_its_reference_and_a_header(ledger: Ledger)
     assert ledger.decisions == {"published": 2}
 
 
-def test_what_says_the_same_is_not_published_again_and_still_counts_as_newer(ledger: Ledger):
+def test_an_equal_outcome_is_not_republished_but_raises_the_offset(ledger: Ledger):
     ledger.take(manifest(1, "a"), outcomes(1, 5, {"a": "doi:10.1/x"}))
     assert ledger.take(outcomes(1, 9, {"a": "doi:10.1/x"})) == []
     assert ledger.take(outcomes(1, 7, {"a": "doi:10.1/y"})) == []
@@ -50,12 +39,12 @@ def test_what_says_the_same_is_not_published_again_and_still_counts_as_newer(led
     assert ledger.links() == {"a": "doi:10.1/x"}
 
 
-def test_the_same_manifest_again_says_nothing(ledger: Ledger):
+def test_a_repeated_manifest_is_not_republished(ledger: Ledger):
     ledger.take(manifest(1, "a"))
     assert ledger.take(manifest(1, "a")) == []
 
 
-def test_a_newer_version_takes_away_the_references_it_lacks_and_keeps_the_others(ledger: Ledger):
+def test_a_newer_version_removes_only_the_references_that_it_lacks(ledger: Ledger):
     ledger.take(manifest(1, "a", "b"), outcomes(1, 5, {"a": "x:1", "b": "x:2"}))
     gone, state = ledger.take(manifest(2, "b", "c"))
     assert (gone.topic, gone.key, gone.value, gone.partition_key) == ("links", f"{CITING}#a".encode(), None, CITING.encode())
@@ -70,7 +59,7 @@ def test_a_reference_that_was_never_published_needs_no_tombstone(ledger: Ledger)
     assert [message.topic for message in ledger.take(manifest(2))] == ["manifests"]
 
 
-def test_a_withdrawn_paper_takes_its_links_along_and_late_outcomes_do_not_bring_them_back(ledger: Ledger):
+def test_a_withdrawn_paper_removes_its_links_and_late_outcomes_do_not_restore_them(ledger: Ledger):
     ledger.take(manifest(1, "a", "b"), outcomes(1, 5, {"a": "x:1", "b": None}))
     ledger.take(manifest(2, withdrawn=True))
     assert ledger.links() == {}
@@ -87,7 +76,7 @@ def test_an_older_manifest_is_late(ledger: Ledger):
     assert ledger.links() == {"a": "x:1"}
 
 
-def test_papers_do_not_touch_each_other(ledger: Ledger):
+def test_papers_are_independent(ledger: Ledger):
     other = "doi:10.5555/other"
     ledger.take(manifest(1, "a"), manifest(1, "a", citing=other))
     ledger.take(outcomes(1, 1, {"a": "x:1"}), outcomes(1, 1, {"a": "x:2"}, citing=other))
@@ -99,7 +88,7 @@ def test_an_outcome_without_a_manifest_is_published(ledger: Ledger):
     assert len(ledger.take(outcomes(1, 1, {"a": "x:1"}))) == 1
 
 
-def test_catalog_events_are_only_checked(ledger: Ledger):
+def test_catalog_events_have_no_output(ledger: Ledger):
     assert ledger.handle([]) == Output()
     assert ledger.stage.handle([LedgerEvent(0, None)], LedgerView(ledger.stage.stores, ledger.stage.works)) == Output()
 
@@ -109,7 +98,7 @@ def test_handling_changes_no_store(ledger: Ledger):
     assert not any(ledger.store.tables.values())
 
 
-def test_arrivals_are_observed_only_for_what_is_published(ledger: Ledger):
+def test_arrivals_are_observed_only_for_published_outcomes(ledger: Ledger):
     output = Output()
     for version in (1, 2):
         view = LedgerView(ledger.stage.stores, ledger.stage.works)
@@ -120,28 +109,15 @@ def test_arrivals_are_observed_only_for_what_is_published(ledger: Ledger):
 # Decoding
 
 
-def catalog_record(key: bytes | None, value: bytes | None) -> Received:
-    return Received("catalog", 0, 4, key, value, (), 0)
-
-
 WORK = CatalogEvent(schema_version=1, work=Work(id="doi:10.1/a")).to_json()
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "problem"),
     [
-        (b"doi:10.1/a", WORK),
-        (b"doi:10.1/a", None),
-        (b"doi:10.1/a", CatalogEvent(schema_version=1, withdrawn="gone").to_json()),
-    ],
-)
-def test_sound_catalog_events_pass(ledger: Ledger, key: bytes, value: bytes | None):
-    assert ledger.stage.decode(catalog_record(key, value)) == LedgerEvent(0, None)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
+        (b"doi:10.1/a", WORK, None),
+        (b"doi:10.1/a", None, None),
+        (b"doi:10.1/a", CatalogEvent(schema_version=1, withdrawn="gone").to_json(), None),
         (None, None, "key must be a work id"),
         (None, WORK, "key must be a work id"),
         (b"doi:10.1/b", WORK, "the key is"),
@@ -149,12 +125,16 @@ def test_sound_catalog_events_pass(ledger: Ledger, key: bytes, value: bytes | No
         (b"doi:10.1/a", b"", "CatalogEvent"),
     ],
 )
-def test_bad_catalog_events_are_refused(ledger: Ledger, key: bytes | None, value: bytes | None, message: str):
-    with pytest.raises(BadRecord, match=message):
-        ledger.stage.decode(catalog_record(key, value))
+def test_catalog_events_are_checked(ledger: Ledger, key: bytes | None, value: bytes | None, problem: str | None):
+    record = Received("catalog", 0, 4, key, value, (), 0)
+    if problem is None:
+        assert ledger.stage.decode(record) == LedgerEvent(0, None)
+    else:
+        with pytest.raises(BadRecord, match=problem):
+            ledger.stage.decode(record)
 
 
-def test_outcomes_know_their_partition(ledger: Ledger):
+def test_a_decoded_outcome_has_its_partition(ledger: Ledger):
     event = manifest(1, "a")
     record = Received("outcomes", 7, 0, CITING.encode(), event.to_json(), (), 0)
     assert ledger.stage.decode(record) == LedgerEvent(7, event)

@@ -1,12 +1,9 @@
-"""The ledger: whatever order versions and outcomes come in, what is published last is the newest, and nothing twice."""
+"""Laws of the ledger: in every order of arrival it publishes the newest state, and nothing twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,39 +14,32 @@ from workers.ledger.stage import LedgerView
 from workers.stage import Output
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(tmp_path)
-    yield ledger
-    ledger.stage.close()
-
-
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[Ledgered], dict[str, str | None], bool]:
-    """Events as they arrive, what must be published in the end, and whether no two outcomes say the same."""
+    """Draw events in order of arrival, the links expected at the end, and whether all outcomes differ."""
     distinct = draw(st.booleans())
     names = st.sampled_from("abcd")
     manifests: dict[int, ManifestEvent] = {}
-    told: dict[int, list[OutcomesEvent]] = {}
+    results: dict[int, list[OutcomesEvent]] = {}
     final: dict[str, str | None] = {}
     versions = range(1, draw(st.integers(1, 4)) + 1)
     for version in versions:
         withdrawn = draw(st.integers(0, 4)) == 0
         references = [] if withdrawn else sorted(draw(st.sets(names)))
         manifests[version] = manifest(version, *references, withdrawn=withdrawn)
-        told[version], final = [], {}
+        results[version], final = [], {}
         for offset in draw(st.permutations(range(draw(st.integers(1, 3))))) if references else []:
             found: dict[str, str | None] = {}
-            # The first judgement is of all, later ones of some.
+            # The first outcome has all references, later ones have some.
             for name in references if offset == 0 else sorted(draw(st.sets(st.sampled_from(references)))):
                 found[name] = f"doi:10.1/{version}.{offset}.{name}" if distinct else draw(st.sampled_from([None, "doi:10.1/x"]))
-            told[version].append(outcomes(version, offset, found, text=f"text {version}"))
-        for event in sorted(told[version], key=lambda event: event.catalog_offset):
+            results[version].append(outcomes(version, offset, found, text=f"text {version}"))
+        for event in sorted(results[version], key=lambda event: event.catalog_offset):
             final.update({item.reference.id.split("#")[1]: item.link.cited for item in event.items})
-    tokens = [version for version in versions for _ in range(1 + len(told[version]))]
-    # The first of a version is its manifest, as in the topic; nothing else is in order.
+    tokens = [version for version in versions for _ in range(1 + len(results[version]))]
+    # The manifest is the first event of a version, as in the topic; the order is otherwise arbitrary.
     arrived: list[Ledgered] = [
-        manifests.pop(version) if version in manifests else told[version].pop(0) for version in draw(st.permutations(tokens))
+        manifests.pop(version) if version in manifests else results[version].pop(0) for version in draw(st.permutations(tokens))
     ]
     for again in draw(st.lists(st.sampled_from(arrived), max_size=3)):  # replayed records
         arrived.insert(draw(st.integers(arrived.index(again), len(arrived))), again)
@@ -61,9 +51,9 @@ quick = settings(max_examples=examples(200), suppress_health_check=[HealthCheck.
 
 @quick
 @given(histories(), st.data())
-def test_in_whatever_order_the_newest_version_is_what_is_published(ledger: Ledger, history: Any, data: st.DataObject):
+def test_the_newest_version_is_published_in_every_order_of_arrival(ledger: Ledger, history: Any, data: st.DataObject):
     arrived, final, distinct = history
-    ledger.begin_anew()
+    ledger.reset()
     while arrived:
         size = data.draw(st.integers(1, len(arrived)), label="batch")
         ledger.take(*arrived[:size])
@@ -78,9 +68,9 @@ def test_in_whatever_order_the_newest_version_is_what_is_published(ledger: Ledge
 
 @quick
 @given(histories(), st.data())
-def test_a_batch_in_parts_publishes_what_the_whole_publishes(ledger: Ledger, history: Any, data: st.DataObject):
+def test_a_divided_batch_has_the_output_of_the_whole(ledger: Ledger, history: Any, data: st.DataObject):
     arrived, _, _ = history
-    ledger.begin_anew()
+    ledger.reset()
     before = data.draw(st.integers(0, len(arrived)), label="committed before")
     if before:
         ledger.take(*arrived[:before])
@@ -98,9 +88,9 @@ def test_a_batch_in_parts_publishes_what_the_whole_publishes(ledger: Ledger, his
 
 @quick
 @given(histories())
-def test_taking_everything_again_publishes_nothing_new_for_readers(ledger: Ledger, history: Any):
+def test_repeated_events_change_no_link(ledger: Ledger, history: Any):
     arrived, final, _ = history
-    ledger.begin_anew()
+    ledger.reset()
     ledger.take(*arrived)
     ledger.take(*arrived)
     assert ledger.links() == final

@@ -1,12 +1,11 @@
-"""What the ledger does when its store is not what is published."""
+"""Restoring the ledger's stores from the topics."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.kafka import send, worker_settings
+from tests.workers.echo import until
 from tests.workers.ledger.ledgered import Ledger, manifest, outcomes
 from tests.workers.ledger.worktables import MemoryWorkTable
 from workers.config.settings import KafkaSettings, LedgerSettings
@@ -16,7 +15,7 @@ from workers.ledger.stage import LedgerStage
 from workers.ledger.stores.outcome_store import TABLES, PartitionStore
 
 
-def test_what_was_committed_and_not_written_is_read_from_the_topics(kafka, tmp_path: Path):
+def test_stores_are_restored_from_the_topics(kafka, tmp_path: Path):
     """A worker is killed between its commit and the write to its store; another partition's store is ahead of its topic."""
     configuration = worker_settings(kafka, tmp_path, LedgerSettings)
     ledger = Ledger(tmp_path / "first")
@@ -24,9 +23,9 @@ def test_what_was_committed_and_not_written_is_read_from_the_topics(kafka, tmp_p
     ledger.take(manifest(2, "b"))
     stores = {number: PartitionStore(tmp_path / str(number), stale_after_s=1e9) for number in range(3)}
     half, works = len(ledger.log) // 2, MemoryWorkTable()
-    works.apply([], 9)  # what was judged at later offsets would be of another catalog
+    works.apply([], 9)  # outcomes at later offsets would belong to another catalog
     for messages in (ledger.log[:half], ledger.log[half:]):
-        # Keys are hashed to partitions here; rolling forward takes what lies in a partition, whatever the key.
+        # Keys are hashed to partitions here; rolling forward reads a whole partition, whatever the keys.
         for table in TABLES:
             send(kafka, table, [(each.key, each.value) for each in messages if each.topic == table])
         if messages == ledger.log[:half]:
@@ -42,8 +41,8 @@ def test_what_was_committed_and_not_written_is_read_from_the_topics(kafka, tmp_p
         store.close()
 
 
-def test_a_topic_that_was_created_anew_is_not_taken_for_the_old_one(kafka: KafkaSettings, tmp_path: Path):
-    """Even when it has more records than the store has seen, so that its offsets look sound."""
+def test_the_store_of_a_recreated_topic_is_rebuilt(kafka: KafkaSettings, tmp_path: Path):
+    """The new topic has more records than the store, so its offsets are plausible."""
     stage = LedgerStage(worker_settings(kafka, tmp_path, LedgerSettings))
     stage.folder = tmp_path / "links"
     stage.works = MemoryWorkTable()
@@ -68,10 +67,3 @@ def test_a_topic_that_was_created_anew_is_not_taken_for_the_old_one(kafka: Kafka
     assert held() == {str(number): b"new" for number in range(100, 400)}
     assert held() == {str(number): b"new" for number in range(100, 400)}
     stage.close()
-
-
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.1)

@@ -1,8 +1,7 @@
-"""Papers that are known are read once, and what is remembered of them is what is published."""
+"""States of papers are parsed once, and the cache returns the published state."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ def state(references: list[str], version: int = 3, kept: tuple[int, ...] = ()) -
 
 @settings(deadline=None)
 @given(st.permutations(NAMES), st.sets(st.integers(0, 4)), st.sets(st.integers(0, 4)), st.integers(1, 5))
-def test_an_outcome_holds_for_the_version_that_plain_reading_gives(
+def test_an_outcome_holds_for_the_version_in_the_state_of_its_paper(
     order: list[str], kept: set[int], more: set[int], version: int
 ):
     paper = KnownPaper.of(state(order[:5], kept=tuple(sorted(kept)))).keeping(more)
@@ -38,14 +37,14 @@ def test_an_outcome_holds_for_the_version_that_plain_reading_gives(
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=40), st.integers(1, 2000))
-def test_what_is_read_is_what_was_asked_for_however_little_is_remembered(asked: list[tuple[int, int]], most_bytes: int):
-    cache = PaperCache(most_bytes)
-    for row, version in asked:
+def test_the_cache_returns_the_current_state_at_every_size(reads: list[tuple[int, int]], max_bytes: int):
+    cache = PaperCache(max_bytes)
+    for row, version in reads:
         wanted = state(NAMES[:row], version)
         assert cache.read(row, wanted.to_json()).state == wanted
 
 
-def test_those_that_were_not_read_for_longest_give_way():
+def test_the_least_recently_read_paper_is_evicted():
     values = [state(NAMES, version).to_json() for version in (1, 2, 3)]
     cache = PaperCache(2 * len(values[0]))
     first = cache.read("first", values[0])
@@ -57,9 +56,8 @@ def test_those_that_were_not_read_for_longest_give_way():
 
 
 @pytest.mark.parametrize("one_by_one", [False, True], ids=["in a batch", "over batches"])
-def test_a_papers_state_is_read_once(one_by_one: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """It may have a megabyte, and an event of a single outcome."""
-    ledger = Ledger(tmp_path)
+def test_the_state_of_a_paper_is_parsed_once(one_by_one: bool, ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
+    """A state may have a megabyte, and an event a single outcome."""
     ledger.take(manifest(1, *"abcdef"))
     reads, read = [0], PaperState.from_json
 
@@ -69,11 +67,7 @@ def test_a_papers_state_is_read_once(one_by_one: bool, tmp_path: Path, monkeypat
 
     monkeypatch.setattr(PaperState, "from_json", counted)
     events = [outcomes(1, offset, {name: "doi:10.1/a"}) for offset, name in enumerate("abcdef", 1)]
-    if one_by_one:
-        for event in events:
-            ledger.take(event)
-    else:
-        ledger.take(*events)
+    for batch in ([event] for event in events) if one_by_one else [events]:
+        ledger.take(*batch)
     assert set(ledger.links()) == set("abcdef")
     assert reads[0] <= 1
-    ledger.stage.close()

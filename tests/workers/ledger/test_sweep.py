@@ -1,15 +1,14 @@
-"""The sweep: everything judged before it began is judged again, slowly, once, and not while the catalog rests."""
+"""The sweep: re-evaluates each older outcome once, slowly, and only after the catalog has changed."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import cast
 
 import pytest
 
 from schemas import LinkEvent
-from tests.workers.ledger.ledgered import CITING, Ledger, asked, manifest
-from tests.workers.ledger.test_change_propagation import outcome, reference, work
+from tests.workers.ledger.conftest import NewLedger
+from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcome, reference, requested, work
 from workers.ledger.recovery import Rows, missed
 from workers.ledger.stores.outcome_store import PartitionStore
 from workers.ledger.sweep import Sweep
@@ -18,8 +17,8 @@ from workers.ledger.view import SWEEP
 HOUR = 3600
 
 
-def ledger_with(folder: Path, names: list[str], **settings: float) -> Ledger:
-    ledger = Ledger(folder, **{"sweep_per_s": 1.0, "sweep_every_h": 24.0, **settings})
+def ledger_with(new_ledger: NewLedger, names: list[str], **settings: float) -> Ledger:
+    ledger = new_ledger(**{"sweep_per_s": 1.0, "sweep_every_h": 24.0, **settings})
     ledger.background_tasks()
     ledger.change(work("10.1/unrelated"))
     ledger.background_tasks()
@@ -28,100 +27,92 @@ def ledger_with(folder: Path, names: list[str], **settings: float) -> Ledger:
     return ledger
 
 
-def test_everything_judged_before_it_began_is_asked_for_once_at_its_pace(tmp_path: Path):
+def test_each_outcome_from_before_the_sweep_is_requested_once_at_its_rate(new_ledger: NewLedger):
     names = [f"{number:02}" for number in range(25)]
-    ledger = ledger_with(tmp_path, names)
+    ledger = ledger_with(new_ledger, names)
     ledger.change(work("10.1/another"))
-    assert not asked(ledger.background_tasks())  # the last one began an hour ago
+    assert not requested(ledger.background_tasks())  # the last sweep began an hour ago
     ledger.now += 24 * HOUR
     found: list[str] = []
     for _ in range(30):
-        sent = asked(ledger.background_tasks())
+        sent = requested(ledger.background_tasks())
         assert len(sent) <= 10
         assert {event.catalog_offset for event in sent.values()} <= {2}
         found += sent
         ledger.now += 1
     assert sorted(found) == names
     ledger.now += 24 * HOUR
-    assert not asked(ledger.background_tasks())  # nothing has changed since
-    ledger.stage.close()
+    assert not requested(ledger.background_tasks())  # nothing has changed since
 
 
-def test_what_was_judged_since_is_passed_over(tmp_path: Path):
-    ledger = ledger_with(tmp_path, ["a", "b"])
+def test_an_outcome_from_after_the_beginning_is_skipped(new_ledger: NewLedger):
+    ledger = ledger_with(new_ledger, ["a", "b"])
     ledger.change(work("10.1/another"))
     ledger.take(outcome(reference("a"), None, 2))
     ledger.now += 24 * HOUR
-    assert list(asked(ledger.background_tasks())) == ["b"]
-    ledger.stage.close()
+    assert list(requested(ledger.background_tasks())) == ["b"]
 
 
-def test_it_goes_on_where_it_was_and_only_behind_waking(tmp_path: Path):
+def test_the_sweep_continues_in_another_process_and_only_behind_propagation(new_ledger: NewLedger):
     names = [f"{number:02}" for number in range(15)]
-    first = ledger_with(tmp_path, names)
+    first = ledger_with(new_ledger, names)
     first.change(work("10.1/another"))
     first.now += 24 * HOUR
-    assert list(asked(first.background_tasks())) == names[:10]
-    second = Ledger(tmp_path, sweep_per_s=1.0)
+    assert list(requested(first.background_tasks())) == names[:10]
+    second = new_ledger(sweep_per_s=1.0)
     second.now = first.now
     second.store.tables, second.stage.works = first.store.tables, first.works
     second.works = first.works
     second.take(outcome(reference("00", "10.1/late"), None, 2))
     second.change(work("10.1/late"))
-    assert list(asked(second.background_task())) == ["00"]
-    assert list(asked(second.background_tasks())) == names[10:]
-    for ledger in (first, second):
-        ledger.stage.close()
+    assert list(requested(second.background_task())) == ["00"]
+    assert list(requested(second.background_tasks())) == names[10:]
 
 
 @pytest.mark.parametrize("published", [True, False])
-def test_an_outcome_that_was_in_flight_during_the_sweep_causes_another_sweep(tmp_path: Path, published: bool):
-    ledger = ledger_with(tmp_path, ["a", "b"] if published else [])
+def test_an_outcome_that_was_in_flight_during_the_sweep_causes_another_sweep(new_ledger: NewLedger, published: bool):
+    ledger = ledger_with(new_ledger, ["a", "b"] if published else [])
     ledger.change(work("10.1/another"))
     ledger.now += 24 * HOUR
     ledger.background_tasks()
     ledger.take(manifest(2, "a", "b"))
     ledger.now += 24 * HOUR
-    assert not asked(ledger.background_tasks()), "the catalog has not changed"
+    assert not requested(ledger.background_tasks()), "the catalog has not changed"
     late = outcome(reference("a"), None, 1).model_copy(update={"paper_version": 2})
     ledger.take(late, outcome(reference("b"), None, 2).model_copy(update={"paper_version": 2}))
-    assert list(asked(ledger.background_tasks())) == ["a"]
+    assert list(requested(ledger.background_tasks())) == ["a"]
     ledger.now += 24 * HOUR
-    assert not asked(ledger.background_tasks()), "the second sweep sent the request"
-    ledger.stage.close()
+    assert not requested(ledger.background_tasks()), "the second sweep sent the request"
 
 
-@pytest.mark.parametrize(("offset", "requested"), [(2, []), (1, ["a"])])
+@pytest.mark.parametrize(("offset", "expected"), [(2, []), (1, ["a"])])
 def test_an_outcome_read_when_a_store_is_restored_causes_a_sweep_if_it_missed_the_last_one(
-    tmp_path: Path, offset: int, requested: list[str]
+    new_ledger: NewLedger, offset: int, expected: list[str]
 ):
-    before = ledger_with(tmp_path, ["a"])
+    before = ledger_with(new_ledger, ["a"])
     before.change(work("10.1/another"))
     before.now += 24 * HOUR
     before.background_tasks()
     ((name, row),) = before.store.rows("links")
-    after = Ledger(tmp_path)
+    after = new_ledger(sweep_per_s=1.0)
     after.now = before.now + 24 * HOUR
     after.store.tables, after.works = before.store.tables, before.works
     after.stage.works = before.works
     rows: Rows = [("links", name, LinkEvent.from_json(row).model_copy(update={"catalog_offset": offset}).to_json())]
     after.store.write([*rows, *missed(rows, cast("PartitionStore", after.store), after.works)], {})
-    assert list(asked(after.background_tasks())) == requested
-    for ledger in (before, after):
-        ledger.stage.close()
+    assert list(requested(after.background_tasks())) == expected
 
 
-def test_at_a_rate_of_nought_there_is_none(tmp_path: Path):
-    ledger = ledger_with(tmp_path, ["a"], sweep_per_s=0, sweep_every_h=0)
+def test_a_rate_of_zero_disables_the_sweep(new_ledger: NewLedger):
+    ledger = ledger_with(new_ledger, ["a"], sweep_per_s=0, sweep_every_h=0)
     ledger.change(work("10.1/another"))
     ledger.now += 100 * HOUR
-    assert not asked(ledger.background_tasks())
-    ledger.stage.close()
+    assert not requested(ledger.background_tasks())
 
 
-def test_it_looks_at_no_more_than_a_hundred_times_as_many_as_it_may_ask(tmp_path: Path):
-    """Else a sweep that finds nothing to ask, over millions, takes all the time that is left."""
-    ledger = ledger_with(tmp_path, ["a"])
+def test_the_sweep_reads_at_most_a_hundred_references_per_permitted_request(new_ledger: NewLedger):
+    """Otherwise a sweep that finds nothing to request among millions would occupy a core."""
+    ledger = ledger_with(new_ledger, ["a"])
     (like,) = ledger.store.tables["links"].values()
     link = LinkEvent.from_json(like).model_copy(update={"catalog_offset": 10**6})
     names = [f"{CITING}#b{number:04}" for number in range(3000)]
@@ -129,32 +120,30 @@ def test_it_looks_at_no_more_than_a_hundred_times_as_many_as_it_may_ask(tmp_path
     ledger.change(work("10.1/another"))
     ledger.now += 24 * HOUR
 
-    def looked() -> int:
+    def read_so_far() -> int:
         state = Sweep.read(ledger.store.get("progress", SWEEP))
         return len(names) if state.done else sum(name <= state.after for name in names)
 
-    assert list(asked(ledger.background_tasks())) == ["a"]
-    begun = looked()
-    assert 800 <= begun <= 1000, "ten were saved up, and one was asked for"
+    assert list(requested(ledger.background_tasks())) == ["a"]
+    begun = read_so_far()
+    assert 800 <= begun <= 1000, "ten permits were saved, and one was spent on a request"
     for second in range(1, 6):
         ledger.now += 1
         assert not ledger.background_tasks()
-        assert begun + 90 * second <= looked() <= begun + 110 * second
+        assert begun + 90 * second <= read_so_far() <= begun + 110 * second
     ledger.now += 1000
     for _ in range(5):
         ledger.background_tasks()
         ledger.now += 10
-    assert looked() == len(names)
-    ledger.stage.close()
+    assert read_so_far() == len(names)
 
 
-def test_the_offset_of_an_outcome_is_read_of_one_that_is_hard_to_read_too(tmp_path: Path):
-    ledger = ledger_with(tmp_path, ["a", "b", "c"])
+def test_the_offset_of_an_unusual_outcome_is_read(new_ledger: NewLedger):
+    ledger = ledger_with(new_ledger, ["a", "b", "c"])
     rows = ledger.store.tables["links"]
     names = sorted(rows)
     rows[names[0]] = b"{"
     rows[names[1]] = rows[names[1]].replace(b'"arrived":', b'"a_number":' + b"9" * 400 + b',"arrived":', 1)
     ledger.change(work("10.1/another"))
     ledger.now += 24 * HOUR
-    assert list(asked(ledger.background_tasks())) == ["b", "c"]
-    ledger.stage.close()
+    assert list(requested(ledger.background_tasks())) == ["b", "c"]
