@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from workers.runtime.runtime import Runtime
 from workers.stage import NoView, Output, Stage
 
 P: Partition = ("references", 0)
+Q: Partition = ("references", 1)
+#: Seconds that no wait of a passing test takes.
+LONG = 30.0
 #: Pairs of arrival time, in seconds and ascending, and record.
 Arrivals = Iterable[tuple[float, Received]]
 
@@ -30,12 +34,36 @@ def take_events(flow: Flow) -> list[AssignmentEvent]:
     return list(iter(flow.partitions.next_event, None))
 
 
-def assign(flow: Flow, *partitions: Partition) -> None:
-    """Assign the partitions, mark them as sought to their committed offsets, and take the assignment events."""
-    flow.partitions.assign(partitions)
+def seek_back(flow: Flow, *partitions: Partition) -> None:
+    """Mark the partitions as sought to their committed offsets."""
     for partition in partitions:
         flow.partitions.sought_back(partition, flow.partitions.departures())
+
+
+def gain(flow: Flow, *partitions: Partition) -> None:
+    """Assign the partitions and mark them as sought back; their assignment event stays queued."""
+    flow.partitions.assign(partitions)
+    seek_back(flow, *partitions)
+
+
+def assign(flow: Flow, *partitions: Partition) -> None:
+    """Assign the partitions, mark them as sought back, and take the assignment events."""
+    gain(flow, *partitions)
     take_events(flow)
+
+
+class Later:
+    """A call in its own thread, and its result."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.answers: list[Any] = []
+        self.thread = threading.Thread(target=lambda: self.answers.append(call()), daemon=True)
+        self.thread.start()
+
+    def answer(self) -> Any:
+        self.thread.join(LONG)
+        assert not self.thread.is_alive(), "it still waits"
+        return self.answers[0]
 
 
 @dataclass(frozen=True)

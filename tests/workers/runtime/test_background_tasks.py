@@ -21,7 +21,7 @@ from tests.kafka import lag, read_all, send, worker_settings
 from tests.workers.echo import Running, running, until
 from tests.workers.members import member
 from tests.workers.runtime.test_runtime import numbered, once_each, values
-from tests.workers.simulated import Busy, Clock, P, assign, record, take_events
+from tests.workers.simulated import LONG, Busy, Clock, Later, P, Q, assign, gain, record, seek_back, take_events
 from tests.workers.test_rates import spent
 from tests.workers.with_tasks import WithTasks, numbers
 from workers.config.settings import KafkaSettings, LedgerSettings
@@ -37,9 +37,7 @@ from workers.runtime.runtime import Runtime
 from workers.stage import Output
 from workers.telemetry import metrics
 
-Q: Partition = ("references", 1)
 PLACES: list[Partition] = [("references", number) for number in range(3)]
-LONG = 30.0
 
 # The flow
 
@@ -68,78 +66,63 @@ def begun(flow: Flow, *places: Partition) -> Batch:
     return batch
 
 
-def test_a_chore_is_a_batch_that_leaves_positions_as_they_are():
+def test_a_background_task_is_a_batch_without_records_that_keeps_the_positions():
     flow = flow_of(P, Q)
     batch = flow.background_batch([P], {P: 7, Q: 9})
     assert batch is not None
     assert (batch.records, batch.positions) == ([], {P: 7})
     assert flow.current(batch)
     assert not flow.idle()
-    assert flow.held() == set(), "no record of it is held: one that does not come is still missed"
+    assert flow.held() == set(), "it holds no record, so a missing record is still detected"
     flow.done(batch)
     assert flow.idle()
 
 
-def lose(flow: Flow) -> None:
-    flow.partitions.lose([P])
-
-
-def gain(flow: Flow) -> None:
-    flow.partitions.assign([Q])
-    flow.partitions.sought_back(Q, flow.partitions.departures())
-
-
-def revoke(flow: Flow) -> None:
-    flow.partitions.revoke([P], 0.0)
-
-
 def come_back(flow: Flow) -> None:
     flow.partitions.revoke([P], 0.0)
-    flow.partitions.assign([P])
-    flow.partitions.sought_back(P, flow.partitions.departures())
+    gain(flow, P)
 
 
-def read_again(flow: Flow) -> None:
-    flow.discard()
+CHANGES: dict[str, Callable[[Flow], object]] = {
+    "lost": lambda flow: flow.partitions.lose([P]),
+    "gained": lambda flow: gain(flow, Q),
+    "revoked": lambda flow: flow.partitions.revoke([P], 0.0),
+    "returned": come_back,
+    "read again": Flow.discard,
+    "closed": Flow.close,
+}
 
 
-def end(flow: Flow) -> None:
-    flow.close()
-
-
-@pytest.mark.parametrize("change", [lose, gain, revoke, come_back, read_again, end])
-def test_what_was_done_before_a_change_comes_to_nothing(change: Callable[[Flow], None]):
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_background_task_done_before_a_change_is_discarded(change: str):
     flow = flow_of(P)
-    change(flow)
+    CHANGES[change](flow)
     assert flow.background_batch([P], {P: 7, Q: 7}) is None
-    assert flow.undisturbed([P]) is (change is read_again)
+    assert flow.undisturbed([P]) is (change == "read again")
 
 
-def test_a_chore_needs_known_positions_of_partitions_that_are_ours():
+def test_a_background_task_needs_known_positions_of_owned_partitions():
     flow = flow_of(P)
     assert flow.background_batch([P], {}) is None
     assert flow.background_batch([P, Q], {P: 7, Q: 7}) is None
     assert flow.background_batch([P], {P: 7}) is not None
 
 
-def test_a_revocation_waits_for_a_chore_in_flight_and_gives_it_up_at_the_deadline():
+def test_a_revocation_waits_for_a_background_task_until_its_deadline():
     flow = flow_of(P, Q)
     batch = begun(flow, P)
-    answers: list[bool] = []
-    thread = threading.Thread(target=lambda: answers.append(flow.partitions.revoke([P], LONG)))
-    thread.start()
+    revoking = Later(lambda: flow.partitions.revoke([P], LONG))
     until(lambda: P not in flow.partitions.owned())
     assert flow.current(batch)
     flow.done(batch)
-    thread.join(LONG)
-    assert answers == [True]
+    assert revoking.answer() is True
     take_events(flow)
     late = begun(flow, Q)
     assert flow.partitions.revoke([Q], 0.0) is False
     assert not flow.current(late)
 
 
-def test_a_partition_is_not_sought_back_while_a_chore_of_it_is_in_flight():
+def test_a_partition_is_not_sought_back_while_its_background_task_is_in_flight():
     flow = flow_of(P)
     batch = begun(flow, P)
     flow.discard()
@@ -148,7 +131,7 @@ def test_a_partition_is_not_sought_back_while_a_chore_of_it_is_in_flight():
     assert flow.partitions.to_seek_back() == {P}
 
 
-def test_idle_commits_and_chores_wait_for_each_other(monkeypatch: pytest.MonkeyPatch):
+def test_idle_commits_and_background_tasks_wait_for_each_other(monkeypatch: pytest.MonkeyPatch):
     """A task commits the position that was committed when it began. It would undo an idle commit made meanwhile."""
     monkeypatch.setattr("workers.runtime.flow.GIVE_WAY_S", LONG)
     changed = Watched()
@@ -162,11 +145,11 @@ def test_idle_commits_and_chores_wait_for_each_other(monkeypatch: pytest.MonkeyP
             until(lambda: waits.is_alive() and len(order) == 1)
             order.append("rested")
 
-    def chore() -> None:
+    def task() -> None:
         assert begun(flow, P)
-        order.append("chore")
+        order.append("task")
 
-    rests, waits = threading.Thread(target=rest), threading.Thread(target=chore)
+    rests, waits = threading.Thread(target=rest), threading.Thread(target=task)
     changed.waits.clear()
     rests.start()
     changed.waits.wait(LONG)
@@ -174,7 +157,7 @@ def test_idle_commits_and_chores_wait_for_each_other(monkeypatch: pytest.MonkeyP
     waits.start()
     rests.join(LONG)
     waits.join(LONG)
-    assert order == ["rest True", "rested", "chore"]
+    assert order == ["rest True", "rested", "task"]
 
 
 def test_an_idle_commit_does_not_wait_for_batches():
@@ -239,7 +222,7 @@ def swept(stage: Sweeping, folder: Path, count: int, commit_s: float) -> int:
 
 
 @pytest.mark.parametrize(("each_s", "task_s", "commit_s"), [(0.01, 0.05, 0.01), (0.3, 0.05, 0.02), (0.02, 0.001, 0.01)])
-def test_of_a_busy_worker_chores_get_a_fifth_of_the_time_with_their_commits(tmp_path, each_s, task_s, commit_s):
+def test_background_tasks_and_their_commits_get_a_fifth_of_a_busy_workers_time(tmp_path, each_s, task_s, commit_s):
     stage = Sweeping(Clock(), each_s=each_s, task_s=task_s)
     before = spent("chore")
     tasks = swept(stage, tmp_path, 1000, commit_s)
@@ -247,13 +230,13 @@ def test_of_a_busy_worker_chores_get_a_fifth_of_the_time_with_their_commits(tmp_
     assert spent("chore") - before == pytest.approx(tasks * task_s)
 
 
-def test_without_chores_all_of_the_time_is_for_records(tmp_path):
+def test_without_background_tasks_all_time_is_for_records(tmp_path):
     stage = Sweeping(Clock(), each_s=0.01, task_s=0.05, tasks=0)
     assert swept(stage, tmp_path, 100, 0.01) == 0
     assert stage.clock.now == pytest.approx(100 * 0.02)
 
 
-def test_while_records_wait_long_for_one_chore_it_is_paid_back_before_the_next(tmp_path):
+def test_a_long_background_task_is_repaid_before_the_next(tmp_path):
     stage = Sweeping(Clock(), each_s=0.01, task_s=2.0)
     assert swept(stage, tmp_path, 1000, 0.0) == 2, "10 s of records earn 2.5 s of tasks"
 
@@ -266,33 +249,33 @@ class Kept(WithTasks):
 
     def __init__(self, *tasks: Output | None) -> None:
         self.tasks = list(tasks)
-        self.heard: list[tuple[Output, dict[Partition, int]]] = []
+        self.notified: list[tuple[Output, dict[Partition, int]]] = []
 
     def background_task(self) -> Output | None:
         return self.tasks.pop(0) if self.tasks else None
 
     def committed(self, output, offsets):
-        self.heard.append((output, dict(offsets)))
+        self.notified.append((output, dict(offsets)))
 
 
 def tasks_of(stage: Kept, flow: Flow, commit: Callable[[Finished], None], known: dict[Partition, int]) -> BackgroundTasks:
     return BackgroundTasks(stage, flow, known, commit, lambda _: nullcontext(), Clock())
 
 
-def test_an_output_without_messages_is_kept_at_once_while_its_partitions_are_ours():
+def test_an_output_without_messages_is_kept_at_once_if_its_partitions_are_owned():
     flow = flow_of(P)
     ours, lost, still = Output(partitions=frozenset([P])), Output(partitions=frozenset([Q])), Output(writes={"k": b"v"})
     stage = Kept(ours, lost, still, None)
     tasks = tasks_of(stage, flow, pytest.fail, {})
     assert tasks.turn()
-    assert stage.heard == [(ours, {})]
-    assert stage.tasks == [still, None], "a turn ends with what came to nothing"
+    assert stage.notified == [(ours, {})]
+    assert stage.tasks == [still, None], "a turn ends with a discarded output"
     assert tasks.turn()
-    assert stage.heard == [(ours, {}), (still, {})]
+    assert stage.notified == [(ours, {}), (still, {})]
     assert not tasks.turn()
 
 
-def test_a_chore_that_could_not_be_committed_is_no_progress_and_the_stage_is_not_told():
+def test_the_stage_is_not_notified_of_a_background_task_that_was_not_committed():
     flow, given_up = flow_of(P), []
 
     def commit(finished: Finished) -> None:
@@ -303,12 +286,12 @@ def test_a_chore_that_could_not_be_committed_is_no_progress_and_the_stage_is_not
     stage = Kept(one, one)
     tasks = tasks_of(stage, flow, commit, {P: 3})
     assert not tasks.turn()
-    assert not tasks_of(stage, flow, commit, {}).turn(), "it is not known where the partition stands"
+    assert not tasks_of(stage, flow, commit, {}).turn(), "the position of the partition is unknown"
     assert [finished.batch.positions for finished in given_up] == [{P: 3}]
-    assert stage.heard == []
+    assert stage.notified == []
 
 
-def test_messages_for_no_partition_are_refused():
+def test_messages_without_a_partition_are_rejected():
     tasks = tasks_of(Kept(Output([Message("links", b"k", b"v")])), flow_of(P), pytest.fail, {})
     with pytest.raises(ValueError, match="names no partition"):
         tasks.turn()
@@ -318,7 +301,7 @@ def test_messages_for_no_partition_are_refused():
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken on purpose"), StoreFailed("full on purpose")])
-def test_what_a_chore_raises_ends_the_worker(kafka, state, error):
+def test_an_error_of_a_background_task_ends_the_worker(kafka, state, error):
     class Broken(WithTasks):
         def background_task(self):
             raise error
@@ -377,7 +360,7 @@ def out_records(topic: str) -> float:
     return metrics.RECORDS_OUT.labels(topic)._value.get()
 
 
-def test_chores_and_batches_are_committed_once_each(kafka, state):
+def test_background_tasks_and_batches_are_committed_once_each(kafka, state):
     send(kafka, "references", numbered(600))
     before, batches = out_records("links"), metrics.BATCH_RECORDS._sum.get()
     stage = WithTasks(kafka, 40, seconds=0.02)
@@ -387,13 +370,13 @@ def test_chores_and_batches_are_committed_once_each(kafka, state):
         until(lambda: lag(kafka, "chored", "references") == 0 and stage.done == 120)
     once_each(values(kafka), 1200)
     all_done(kafka, 40)
-    assert stage.offered == 120, "in peace none comes to nothing"
+    assert stage.offered == 120, "without a rebalance none is discarded"
     assert out_records("links") - before == 120
     assert metrics.BATCH_RECORDS._sum.get() - batches == 1200
     never_went_back(kafka)
 
 
-def test_a_worker_that_does_chores_all_the_time_has_no_lag_behind_markers(kafka, state):
+def test_a_worker_with_endless_background_tasks_has_no_lag_behind_markers(kafka, state):
     first = WithTasks(kafka, 1)
     send(kafka, "references", numbered(50))
     with running(first, worker_settings(kafka, state)):
@@ -417,7 +400,7 @@ def test_a_worker_that_does_chores_all_the_time_has_no_lag_behind_markers(kafka,
     never_went_back(kafka, "reader")
 
 
-def test_chores_go_on_where_partitions_change_hands(kafka, state):
+def test_background_tasks_continue_at_the_new_owner_of_a_partition(kafka, state):
     send(kafka, "references", numbered(300))
     first, second = WithTasks(kafka, 60, task_s=0.3), WithTasks(kafka, 60, task_s=0.3)
     with running(first, worker_settings(kafka, state, batch_records=25)):
@@ -434,7 +417,7 @@ def test_chores_go_on_where_partitions_change_hands(kafka, state):
     never_went_back(kafka)
 
 
-def test_the_broker_refuses_a_chore_of_a_worker_that_the_group_did_without(kafka, state):
+def test_the_broker_rejects_a_background_task_of_a_removed_worker(kafka, state):
     settings = worker_settings(kafka, state, session_timeout_s=60.0)
     send(kafka, "references", numbered(30))
     flow = flow_of(*PLACES)
@@ -450,8 +433,7 @@ def test_the_broker_refuses_a_chore_of_a_worker_that_the_group_did_without(kafka
             committer.commit([finished])
             assert (finished.offsets is not None) is works
             assert consumer.committed(TopicPartition(kafka.topic("references"), 0)) == (7 if works else None)
-            for place in flow.partitions.to_seek_back():
-                flow.partitions.sought_back(place, flow.partitions.departures())
+            seek_back(flow, *flow.partitions.to_seek_back())
     assert [each.value for each in read_all(kafka, "links")] == [b"1"]
 
 
@@ -490,7 +472,7 @@ class Process:
 
 
 @pytest.mark.full
-def test_killed_anywhere_each_chore_and_each_record_is_committed_once(kafka, state):
+def test_each_background_task_and_record_is_committed_once_despite_kills(kafka, state):
     worker = Process(kafka, state, 60)
     ends = ["chore:9", "commit:12", "after commit:15", "committed:5", "handle:3", "committed:20"]
     for number, point in enumerate(ends):
@@ -507,7 +489,7 @@ def test_killed_anywhere_each_chore_and_each_record_is_committed_once(kafka, sta
 
 
 @pytest.mark.parametrize("point", ["chore", "commit", "committed"])
-def test_a_process_that_was_paused_and_lost_its_partitions_commits_no_chore(kafka, state, point):
+def test_a_paused_process_that_lost_its_partitions_commits_no_background_task(kafka, state, point):
     """If the process stops with an open transaction, the other worker reads nothing until that transaction has ended."""
     worker = Process(kafka, state, 60)
     with worker.running(f"{point}:20:{int(signal.SIGSTOP)}") as process:

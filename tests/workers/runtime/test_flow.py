@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.workers.echo import until
-from tests.workers.simulated import Clock, assign, take_events
+from tests.workers.simulated import LONG, Clock, Later, P, Q, assign, gain, seek_back, take_events
 from workers.records import Partition, Received
 from workers.runtime.batching import Batch, BatchPolicy, weight
 from workers.runtime.flow import Flow
 from workers.runtime.record_queue import Background
-
-P: Partition = ("references", 0)
-Q: Partition = ("references", 1)
-LONG = 30.0
 
 
 def records(start: int, stop: int, partition: Partition = P, size: int = 0) -> list[Received]:
@@ -48,20 +42,6 @@ def waits(flow: Flow) -> bool:
 
 def offer(flow: Flow, *groups: list[Received]) -> None:
     flow.offer([record for group in groups for record in group])
-
-
-class Later:
-    """A call in its own thread, and its result."""
-
-    def __init__(self, call: Callable[[], Any]) -> None:
-        self.answers: list[Any] = []
-        self.thread = threading.Thread(target=lambda: self.answers.append(call()), daemon=True)
-        self.thread.start()
-
-    def answer(self) -> Any:
-        self.thread.join(LONG)
-        assert not self.thread.is_alive(), "it still waits"
-        return self.answers[0]
 
 
 # When batches close
@@ -127,7 +107,7 @@ def test_a_batch_closes_before_its_bytes_are_exceeded_and_never_stays_empty():
     assert not waits(flow)
 
 
-def test_nothing_comes_in_time():
+def test_take_returns_none_after_its_timeout():
     assert flow_of().take(0.01) is None
 
 
@@ -142,8 +122,7 @@ def test_positions_are_the_next_offset_of_every_partition():
 
 def test_assignment_events_precede_records():
     flow = flow_of(P)
-    flow.partitions.assign([Q])
-    flow.partitions.sought_back(Q, flow.partitions.departures())
+    gain(flow, Q)
     offer(flow, records(0, 1, Q))
     assert flow.take(LONG) is None
     assert take_events(flow) == [("assigned", (Q,))]
@@ -160,8 +139,7 @@ def test_an_assignment_event_ends_a_linger(event: str):
     lingering = Later(lambda: flow.take(LONG))
     time.sleep(0.05)
     if event == "assigned":
-        flow.partitions.assign([Q])
-        flow.partitions.sought_back(Q, flow.partitions.departures())
+        gain(flow, Q)
         offer(flow, records(0, 9, Q))
     else:
         flow.partitions.lose([Q])
@@ -177,11 +155,10 @@ def test_the_stage_is_notified_of_a_partition_after_its_committed_offset_is_know
     flow.partitions.assign([P, Q])
     flow.resume(renew=True)
     assert take_events(flow) == [("released", (P,))]
-    for partition in (P, Q):
-        flow.partitions.sought_back(partition, flow.partitions.departures())
+    seek_back(flow, P, Q)
     assert take_events(flow) == [("assigned", (P, Q))]
     flow.discard()
-    flow.partitions.sought_back(P, flow.partitions.departures())
+    seek_back(flow, P)
     assert take_events(flow) == [], "a partition that is read again did not leave"
 
 
@@ -204,7 +181,7 @@ def test_a_partition_that_left_and_returned_within_one_poll_is_read_again():
     assert flow.partitions.to_seek_back() == {P}
     offer(flow, records(8, 9))
     assert flow.take(0) is None, "records came in before the partition was sought back"
-    flow.partitions.sought_back(P, flow.partitions.departures())
+    seek_back(flow, P)
     assert take_events(flow) == [("assigned", (P,))]
     offer(flow, records(3, 5))
     assert offsets(taken(flow)) == [3, 4]
@@ -293,8 +270,7 @@ def test_after_a_failed_transaction_everything_uncommitted_is_read_again():
     assert flow.partitions.to_seek_back() == {Q}
     flow.done(second)
     assert flow.partitions.to_seek_back() == {P, Q}
-    for partition in (P, Q):
-        flow.partitions.sought_back(partition, flow.partitions.departures())
+    seek_back(flow, P, Q)
     assert flow.idle()
     offer(flow, records(0, 1))
     assert flow.current(taken(flow))
@@ -360,8 +336,7 @@ def test_a_worker_is_idle_while_background_records_are_not_ready():
 def test_processing_events_lasts_until_no_event_is_left():
     flow = flow_of(P)
     assert not take_events(flow)
-    flow.partitions.assign([Q])
-    flow.partitions.sought_back(Q, flow.partitions.departures())
+    gain(flow, Q)
     assert not flow.partitions.processing_events()
     assert flow.partitions.next_event()
     assert flow.partitions.processing_events()
@@ -369,7 +344,7 @@ def test_processing_events_lasts_until_no_event_is_left():
     assert not flow.partitions.processing_events()
 
 
-def test_waiting_for_a_batch():
+def test_wait_for_returns_whether_the_batch_is_done():
     flow = flow_of()
     offer(flow, records(0, 1))
     batch = taken(flow)
@@ -391,17 +366,11 @@ def test_after_closing_no_batch_is_taken_and_batches_in_flight_stay_current():
     assert flow.current(batch)
 
 
-def test_closing_ends_a_linger_without_a_batch():
-    flow = under_load(linger_s=LONG)
-    lingering = Later(lambda: flow.take(LONG))
-    time.sleep(0.05)
-    flow.close()
-    assert lingering.answer() is None
-
-
-def test_closing_ends_a_take():
-    flow = flow_of()
+@pytest.mark.parametrize("linger", [True, False])
+def test_closing_ends_a_take_without_a_batch(linger: bool):
+    flow = under_load(linger_s=LONG) if linger else flow_of()
     waiting = Later(lambda: flow.take(LONG))
+    time.sleep(0.05)
     flow.close()
     assert waiting.answer() is None
 
@@ -445,7 +414,7 @@ def test_a_partition_that_left_and_returned_is_not_wanted_until_the_stage_proces
     flow.partitions.lose([P])
     flow.partitions.assign([P])
     assert not flow.wanted(P), "another worker may have owned it meanwhile"
-    flow.partitions.sought_back(P, flow.partitions.departures())
+    seek_back(flow, P)
     assert not flow.wanted(P)
     assert flow.partitions.next_event() == ("released", (P,))
     assert flow.wanted(P)
@@ -473,7 +442,7 @@ def test_records_that_are_read_again_after_a_seek_are_queued():
     flow = flow_of()
     offer(flow, records(0, 3))
     flow.discard()
-    flow.partitions.sought_back(P, flow.partitions.departures())
+    seek_back(flow, P)
     assert flow.offer(records(1, 3)) == {}
     assert offsets(taken(flow)) == [1, 2]
 
@@ -487,6 +456,6 @@ def test_positions_of_an_idle_worker_are_committed_unless_a_partition_left_meanw
     assert flow.idle_batch({Q: 7}, before) is None, "the worker is not idle"
     flow.done(batch)
     flow.partitions.lose([P])
-    flow.partitions.sought_back(Q, flow.partitions.departures())
+    seek_back(flow, Q)
     assert flow.idle_batch({Q: 7}, before) is None, "a partition left"
     assert flow.idle_batch({Q: 7}, flow.partitions.departures()) is not None
