@@ -26,10 +26,10 @@ from workers.records import Partition
 class WithTasks(Broker):
     """A broker that also checks background tasks.
 
-    ``said`` holds, for the last task of a partition, the position that it commits and the position that its stage knew.
+    ``positions`` holds, for the last task of a partition, the position that it commits and the position that its stage knew.
     """
 
-    said: dict[Partition, tuple[int, int]] = field(default_factory=dict)
+    positions: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     applied: set[Partition] = field(default_factory=set)
     #: The open transaction of another worker: its partition and offsets, which the broker has already accepted.
     late: tuple[Partition, list[int]] | None = None
@@ -41,7 +41,7 @@ class WithTasks(Broker):
             super().apply(place, offsets)
             return
         self.tasks += 1
-        sent, known = self.said[place]
+        sent, known = self.positions[place]
         assert sent == self.committed[place], "a background task moves the position"
         assert known == self.committed[place], "a background task of a stage that did not know what is committed"
 
@@ -59,9 +59,9 @@ class GuaranteeWithTasks(Guarantee):
         self.seen: dict[Partition, int] = {}  # the committed offsets that the stage knows, by assigned partition
         self.doing: tuple[Partition, int] | None = None
 
-    def _hear(self) -> None:
-        for kind, told in take_events(self.flow):
-            for place in told:
+    def _process_events(self) -> None:
+        for kind, partitions in take_events(self.flow):
+            for place in partitions:
                 self.seen.pop(place, None)
                 if kind == "assigned":
                     self.seen[place] = self.broker.committed[place]
@@ -113,32 +113,32 @@ class GuaranteeWithTasks(Guarantee):
     @rule()
     def take(self) -> None:
         if not self.batches and self.doing is None:
-            self._hear()
+            self._process_events()
             super().take()
 
     @precondition(lambda self: not self.batches and self.doing is None)
     @rule(place=places)
-    def chore_is_done(self, place: Partition) -> None:
-        self._hear()
+    def task_is_done(self, place: Partition) -> None:
+        self._process_events()
         if place in self.seen:
             self.doing = (place, self.seen[place])
 
     @precondition(lambda self: self.doing is not None)
     @rule()
-    def chore_is_offered(self) -> None:
+    def task_is_offered(self) -> None:
         assert self.doing is not None
         place, seen = self.doing
         self.doing = None
         batch = self.flow.background_batch([place], self.known)
         if batch is not None:
             self.batches.append(batch)
-            self.broker.said[place] = (batch.positions[place], seen)
+            self.broker.positions[place] = (batch.positions[place], seen)
 
     # Sequences that random rules rarely produce
 
     def _settle(self, place: Partition) -> None:
         """Make the worker own the partition, at its committed offset and known to the stage, with no batch in flight."""
-        self._hear_at_last()
+        self._end_removal()
         if self.polled is not None:
             self.poll_returns()
         if self.seeking is not None:
@@ -150,10 +150,10 @@ class GuaranteeWithTasks(Guarantee):
         self.doing = None
         self.assign(place)
         self.seek_undisturbed()
-        self._hear()
+        self._process_events()
 
     @rule(place=places, count=few, disturbance=st.sampled_from(["none", "leaves", "comes back", "other", "aborted", "unknown"]))
-    def chore_is_disturbed(self, place: Partition, count: int, disturbance: str) -> None:
+    def task_is_disturbed(self, place: Partition, count: int, disturbance: str) -> None:
         """Disturb a background task: by a failed transaction before it is done, or by a rebalance before it is offered."""
         self._settle(place)
         if disturbance in ("aborted", "unknown"):
@@ -162,7 +162,7 @@ class GuaranteeWithTasks(Guarantee):
                 self._open_transaction(1)
                 if self.transaction is not None:
                     self._end_transaction(disturbance == "unknown", known=disturbance == "aborted")
-        self.chore_is_done(place)
+        self.task_is_done(place)
         if disturbance == "leaves":
             self.revoke_without_time(place)
             self.another_worker(place, count)
@@ -172,7 +172,7 @@ class GuaranteeWithTasks(Guarantee):
         elif disturbance == "other":
             self.leave_and_come_back(PLACES[PLACES.index(place) - 1], count)
         if self.doing is not None:
-            self.chore_is_offered()
+            self.task_is_offered()
 
     @rule(place=places, count=few, early=st.booleans())
     def taken_over_from_a_late_one(self, place: Partition, count: int, early: bool) -> None:
@@ -182,13 +182,13 @@ class GuaranteeWithTasks(Guarantee):
         self.assign(place)
         if early:
             self.seek_undisturbed()
-            self._hear()
+            self._process_events()
         if self.broker.late is not None:
             self.late_one_commits()
         self.seek_undisturbed()
-        self.chore_is_done(place)
+        self.task_is_done(place)
         if self.doing is not None:
-            self.chore_is_offered()
+            self.task_is_offered()
 
     # The commit thread
 
@@ -209,7 +209,7 @@ class GuaranteeWithTasks(Guarantee):
         if self.broker.late is not None:
             self.late_one_commits()
         if self.doing is not None:
-            self.chore_is_offered()
+            self.task_is_offered()
         super().teardown()
 
 

@@ -212,7 +212,7 @@ class Guarantee(RuleBasedStateMachine):
 
     @precondition(lambda self: self.stolen and not self.joining)
     @rule()
-    def hear_of_it(self) -> None:
+    def removal_is_known(self) -> None:
         self.live = NO_MEMBER
         self.flow.partitions.lose(list(self.position))
         self.position.clear()
@@ -220,7 +220,7 @@ class Guarantee(RuleBasedStateMachine):
 
     @precondition(lambda self: self.stolen and not self.joining)
     @rule()
-    def join_without_hearing_of_it(self) -> None:
+    def rejoin_before_the_removal_is_known(self) -> None:
         """Lose the membership between JoinGroup and SyncGroup: kafka-python joins again without calling the listener."""
         self.live = self.broker.admit()
         self.joining = True
@@ -246,18 +246,18 @@ class Guarantee(RuleBasedStateMachine):
         self.another_worker(place, count)
         self.heartbeat_is_refused()
         if joins:
-            self.join_without_hearing_of_it()
+            self.rejoin_before_the_removal_is_known()
         self._open_transaction(1)
         if self.transaction is not None:
             self._end_transaction(True, known=True)
         if joins:
             self.assignment_comes(kept)
 
-    def _hear_at_last(self) -> None:
+    def _end_removal(self) -> None:
         if self.joining:
             self.assignment_comes(set())
         elif self.stolen:
-            self.hear_of_it()
+            self.removal_is_known()
 
     @rule(now=seldom)
     def restart(self, now: bool) -> None:
@@ -437,7 +437,7 @@ class Guarantee(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Check that the worker commits all records once nothing disturbs it: none is lost, and it is not stuck."""
         self.ready_below = 10**6
-        self._hear_at_last()
+        self._end_removal()
         for _ in range(400):  # enough for all records that 80 steps can produce, in batches of three
             for place in PLACES:
                 self.assign(place)
@@ -491,21 +491,19 @@ def removed_and_refused(machine: Guarantee, place: Partition) -> None:
     machine.transaction_opens(1)
 
 
-def back_without_a_word(machine: Guarantee, place: Partition) -> None:
+def rejoined_unnoticed(machine: Guarantee, place: Partition) -> None:
     """Let the client join again, and get the partition again, while its batch is handled."""
     machine.others_take_over(True)
     machine.another_worker(place, 2)
-    machine.join_without_hearing_of_it()
+    machine.rejoin_before_the_removal_is_known()
     machine.assignment_comes({place})
     machine.transaction_opens(1)
 
 
 @pytest.mark.parametrize(
-    ("rule_broken", "history"), [(WithLiveMembership, removed_and_refused), (WithoutLosses, back_without_a_word)]
+    ("rule_broken", "history"), [(WithLiveMembership, removed_and_refused), (WithoutLosses, rejoined_unnoticed)]
 )
-def test_the_model_sees_what_the_rules_prevent(
-    rule_broken: type[Guarantee], history: Callable[[Guarantee, Partition], None]
-) -> None:
+def test_the_model_detects_a_broken_rule(rule_broken: type[Guarantee], history: Callable[[Guarantee, Partition], None]) -> None:
     def run(machine: Guarantee) -> None:
         place = PLACES[0]
         machine.begin((6, 0, 0))
@@ -524,7 +522,7 @@ def test_the_model_sees_what_the_rules_prevent(
         run(rule_broken())
 
 
-def test_what_is_held_back_is_not_sought_back_before_it_is_known_where_to_begin():
+def test_a_held_back_partition_is_not_sought_back_before_its_start_is_known():
     flow = Flow(BatchPolicy())
     place = ("references", 0)
     flow.partitions.assign([place])
