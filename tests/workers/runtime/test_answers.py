@@ -48,7 +48,7 @@ from workers.telemetry import metrics
 # Too large
 
 
-def test_an_event_above_its_topics_limit_costs_its_record_only(kafka: KafkaSettings, state: Path):
+def test_an_event_above_its_topics_limit_rejects_only_its_record(kafka: KafkaSettings, state: Path):
     class Large(Echo):
         def handle(self, batch: Sequence[Received], view: Any) -> Output:
             sizes = {b"large": TOPICS["outcomes"].max_message_bytes}
@@ -100,7 +100,7 @@ def test_a_topic_that_takes_less_than_at_the_start_ends_the_worker_with_its_name
     ("outcomes", lambda: LedgerStage(LedgerSettings())),
     ("catalog", lambda: LedgerStage(LedgerSettings())),
 ])  # fmt: skip
-def test_an_event_of_a_newer_contract_is_a_dead_letter_that_says_so(topic: str, stage: Callable[[], Any]):
+def test_an_event_of_a_newer_contract_is_a_dead_letter_with_the_remedy(topic: str, stage: Callable[[], Any]):
     value = orjson.dumps({"schema_version": SCHEMA_VERSION + 1, "kind": "manifest", "anything": "else"})
     with pytest.raises(BadRecord, match=r"schema_version 2 is newer than 1.*upgrade the worker, then replay the dead letter"):
         stage().decode(Received(topic, 0, 0, b"doi:10.1000/a", value, (), 0))
@@ -110,7 +110,7 @@ def test_an_event_of_a_newer_contract_is_a_dead_letter_that_says_so(topic: str, 
 
 
 @pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
-def test_papers_are_read_whatever_codec_their_producer_chose(broker: Broker, state: Path, codec: str | None):
+def test_papers_are_read_with_every_codec(broker: Broker, state: Path, codec: str | None):
     kafka = create_topics(broker.address, new_prefix(), partitions=1)
     producer = KafkaProducer(bootstrap_servers=broker.address, compression_type=codec, linger_ms=200)
     for number in range(3):
@@ -122,7 +122,7 @@ def test_papers_are_read_whatever_codec_their_producer_chose(broker: Broker, sta
     assert read_all(kafka, "dead-letters") == []
 
 
-def test_a_paper_whose_header_lies_about_its_compression_is_a_dead_letter(kafka: KafkaSettings, state: Path):
+def test_a_paper_with_a_wrong_compression_header_is_a_dead_letter(kafka: KafkaSettings, state: Path):
     producer = KafkaProducer(bootstrap_servers=kafka.kafka_bootstrap_servers)
     for encoding in (b"gzip", b"zstd", b"lzma", b"\xff"):
         producer.send(kafka.topic("papers"), key=b"k", value=XML, headers=[("reflink-encoding", encoding)])
@@ -202,20 +202,20 @@ class OfOneCatalog(LinkerStage):
         return LinkerView(self.catalog, self.encoder, Policy(), 0)
 
 
-def test_references_without_a_direction_are_dead_letters_and_the_others_go_on():
-    judged = isolate(OfOneCatalog(NanFor("odd")), referring(40, {3, 4, 30}))
-    assert [record.offset for record, _ in judged.poison] == [3, 4, 30]
-    assert {type(error).__name__ for _, error in judged.poison} == {"BadVector"}
-    judged_items = [item for message in judged.output.messages for item in orjson.loads(message.value or b"")["items"]]
-    assert len(judged_items) == 37
+def test_references_without_a_direction_are_dead_letters_and_others_are_linked():
+    isolated = isolate(OfOneCatalog(NanFor("odd")), referring(40, {3, 4, 30}))
+    assert [record.offset for record, _ in isolated.poison] == [3, 4, 30]
+    assert {type(error).__name__ for _, error in isolated.poison} == {"BadVector"}
+    items = [item for message in isolated.output.messages for item in orjson.loads(message.value or b"")["items"]]
+    assert len(items) == 37
 
 
 def test_a_model_that_always_returns_nan_is_a_flood():
     records = referring(60, set())
-    judged = isolate(OfOneCatalog(NanFor("")), records)
+    isolated = isolate(OfOneCatalog(NanFor("")), records)
     with pytest.raises(DeadLetterFlood, match="BadVector"):
         FloodGuard({"references"}, window=1000, max_invalid_ratio=0.05, max_consecutive_invalid=50).watch(
-            records, judged.poison
+            records, isolated.poison
         )
 
 
@@ -230,7 +230,7 @@ def fed(encoder: Any, changes: Sequence[Work | str], **settings: Any) -> Catalog
     return follower.catalog
 
 
-def test_a_work_without_a_direction_is_there_without_a_vector_on_every_replica():
+def test_a_work_without_a_direction_has_no_vector_on_any_replica():
     changes = [work(1), work(2, "An odd title"), work(3), work(4), work(4, "Became odd"), work(5, "Was odd"), work(5)]
     before = metrics.CATALOG_WITHOUT_VECTOR._value.get()
     encoded, plain = fed(NanFor("odd"), changes), fed(None, changes)
@@ -256,7 +256,7 @@ def test_a_model_that_has_no_vector_for_any_work_is_a_flood():
     fed(NanFor("odd"), [work(number, "odd" if number % 3 else "Sound") for number in range(200)], flood_run=20)
 
 
-def test_works_that_a_sound_model_has_no_vector_for_end_no_linker():
+def test_works_without_a_vector_of_a_sound_model_do_not_end_a_linker():
     """Otherwise they would end every linker again at its next start, because it reads the catalog from the same offset."""
     catalog = fed(NanFor("odd"), [*(work(number, "odd") for number in range(50)), work(50)], flood_run=20)
     assert (len(catalog), catalog.vectors is not None and len(catalog.vectors)) == (51, 1)
@@ -285,7 +285,7 @@ CONTRADICTIONS: dict[str, tuple[bytes | None, bytes | None]] = {
 
 
 @pytest.mark.parametrize("what", CONTRADICTIONS)
-def test_a_contradiction_is_passed_over_by_followers_and_refused_by_the_ledger(what: str):
+def test_a_contradiction_is_skipped_by_followers_and_rejected_by_the_ledger(what: str):
     key, value = CONTRADICTIONS[what]
     with pytest.raises(BadRecord):
         change_of(key, value)
@@ -294,9 +294,9 @@ def test_a_contradiction_is_passed_over_by_followers_and_refused_by_the_ledger(w
 
 
 def test_an_id_made_of_an_identifier_that_is_not_normalised_contradicts_nothing():
-    said = {**A, "id": "doi:10.1002/(sici)1097(199602)15:4&lt;361::aid-sim168&gt;3.0.co;2-4"}
-    said["ids"] = {"doi": "10.1002/(sici)1097(199602)15:4<361::aid-sim168>3.0.co;2-4"}
-    assert change_of(str(said["id"]).encode(), event(work=said))
+    work = {**A, "id": "doi:10.1002/(sici)1097(199602)15:4&lt;361::aid-sim168&gt;3.0.co;2-4"}
+    work["ids"] = {"doi": "10.1002/(sici)1097(199602)15:4<361::aid-sim168>3.0.co;2-4"}
+    assert change_of(str(work["id"]).encode(), event(work=work))
 
 
 def test_a_tombstone_without_a_key_is_refused_too():
@@ -344,7 +344,7 @@ def _bound(kafka: KafkaSettings) -> dict[str, Any]:
     return {"kafka_bootstrap_servers": kafka.kafka_bootstrap_servers, "topic_prefix": kafka.topic_prefix}
 
 
-def test_an_event_judged_beyond_the_catalogs_end_is_no_reason_to_wait(kafka, state):
+def test_an_event_decided_beyond_the_catalogs_end_is_rejected_without_waiting(kafka, state):
     """Waiting for such an event would end every worker that reads it, again and again."""
     follower = CatalogFollower(worker_settings(kafka, state, FallbackSettings), Catalog.empty(lexical_mode=None), None)
     try:

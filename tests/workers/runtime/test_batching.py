@@ -48,7 +48,7 @@ def best_rate(fixed: float, each: float, policy: BatchPolicy) -> float:
 # Latency
 
 
-def test_at_low_load_a_record_waits_for_nothing_but_its_own_handling():
+def test_at_low_load_a_record_waits_only_for_its_own_handling():
     world = World(BatchPolicy(), steady(5, 60))
     served = world.serve(linear(0.005, 0.0025))
     assert len(served) == 300
@@ -181,7 +181,7 @@ def test_the_budget_of_tokens_is_kept_once_their_share_of_the_bytes_is_known():
     assert {size_of(each) for each in served[5:] if each.left} == {100}
 
 
-def test_batches_that_the_encoder_did_not_see_say_nothing_of_tokens():
+def test_batches_without_tokens_do_not_change_the_share_of_tokens():
     policy = BatchPolicy(tokens=4000)
     for _ in range(20):
         policy.learn(100, 75_000, 0.01, tokens=4000)
@@ -195,7 +195,7 @@ def test_batches_that_the_encoder_did_not_see_say_nothing_of_tokens():
 # In the worker
 
 
-def test_a_worker_tells_its_policy_what_batches_took_and_shows_what_that_taught_it(tmp_path: Path):
+def test_a_worker_reports_batch_times_to_its_policy_and_exports_its_estimates(tmp_path: Path):
     stage = Busy(Clock(), each_s=0.02)
     compute(stage, WorkerSettings(slot="a", state_dir=tmp_path), 500)
     assert max(stage.batches) * stage.each_s <= 2
@@ -262,7 +262,7 @@ def test_every_record_is_in_one_batch_in_order_and_within_the_limits(policy: Bat
         max_size=60,
     ),
 )
-def test_whatever_batches_were_like_the_budget_stays_within_its_bounds(policy: BatchPolicy, finished):
+def test_the_budget_stays_within_its_bounds_for_any_batches(policy: BatchPolicy, finished):
     for each in finished:
         policy.learn(*each)
         assert 1 <= policy.budget <= policy.bytes
@@ -270,7 +270,7 @@ def test_whatever_batches_were_like_the_budget_stays_within_its_bounds(policy: B
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=50))
-def test_a_cautious_mean_lies_among_what_it_heard(values: list[float]):
+def test_a_cautious_mean_lies_among_its_values(values: list[float]):
     mean = CautiousMean()
     for each in values:
         mean.add(each)

@@ -45,7 +45,7 @@ def die_with(folder: Path, hand: list[Received]) -> None:
         raise Died
 
 
-def test_a_journal_of_a_worker_that_drained_names_nobody(tmp_path: Path):
+def test_the_journal_of_a_drained_worker_has_no_suspects(tmp_path: Path):
     with journal(tmp_path) as first:
         with first.in_flight(records(0, 9)):
             pass
@@ -54,7 +54,7 @@ def test_a_journal_of_a_worker_that_drained_names_nobody(tmp_path: Path):
         assert not any(map(second.suspect, records(0, 20)))
 
 
-def test_what_was_in_hand_is_suspect_and_nothing_else(tmp_path: Path, our_warnings: Callable[[], list[Any]]):
+def test_exactly_the_records_in_flight_are_suspect(tmp_path: Path, our_warnings: Callable[[], list[Any]]):
     die_with(tmp_path, [*records(5, 9), *records(40, 41, partition=2)])
     with journal(tmp_path) as again:
         found = {each.offset for each in records(0, 60) if again.suspect(each)}
@@ -65,7 +65,7 @@ def test_what_was_in_hand_is_suspect_and_nothing_else(tmp_path: Path, our_warnin
     assert our_warnings()[0].records == ["references[0]@5-9", "references[2]@40-41"]
 
 
-def test_the_killer_is_condemned_after_so_many_deaths_alone(tmp_path: Path):
+def test_a_record_is_condemned_after_the_limit_of_deaths_alone(tmp_path: Path):
     die_with(tmp_path, records(0, 511))
     for death in range(DEATHS):
         with journal(tmp_path) as again:
@@ -124,7 +124,7 @@ def test_a_condemned_record_stays_so_until_a_later_process_reads_on_beyond_it(tm
 
 
 @pytest.mark.parametrize("error", [DeadLetterFlood("bad deploy"), Fenced("taken over")])
-def test_what_ends_the_worker_on_purpose_is_no_records_fault(tmp_path: Path, error: Exception):
+def test_an_intended_end_of_the_worker_makes_no_suspects(tmp_path: Path, error: Exception):
     ends = journal(tmp_path)
     with pytest.raises(type(error)), ends, ends.in_flight(records(0, 9)):
         raise error
@@ -132,7 +132,7 @@ def test_what_ends_the_worker_on_purpose_is_no_records_fault(tmp_path: Path, err
         assert not again.suspects
 
 
-def test_an_end_on_purpose_while_another_thread_has_records_in_hand_is_no_records_fault(tmp_path: Path):
+def test_an_intended_end_with_records_in_flight_makes_no_suspects(tmp_path: Path):
     drained = journal(tmp_path)
     with drained:
         hand = drained.in_flight(records(0, 9))
@@ -142,7 +142,7 @@ def test_an_end_on_purpose_while_another_thread_has_records_in_hand_is_no_record
         assert not again.suspects
 
 
-def test_no_memory_is_the_records_fault_until_it_is_known_better(tmp_path: Path):
+def test_a_memory_error_makes_the_records_in_flight_suspect(tmp_path: Path):
     ends = journal(tmp_path)
     with pytest.raises(MemoryError), ends, ends.in_flight(records(0, 9)):
         raise MemoryError
@@ -180,7 +180,7 @@ def test_a_torn_file_counts_as_empty_or_is_whole(tmp_path_factory: pytest.TempPa
             pass
 
 
-def test_an_unreadable_journal_is_told(tmp_path: Path, our_warnings: Callable[[], list[Any]]):
+def test_an_unreadable_journal_is_logged(tmp_path: Path, our_warnings: Callable[[], list[Any]]):
     (tmp_path / "reflink.killed-a.hand").write_bytes(b"\xff\x00")
     (tmp_path / "reflink.killed-a.suspects").write_bytes(b'00000000 {"ranges": 7}\n')
     with journal(tmp_path) as again:

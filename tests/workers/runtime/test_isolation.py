@@ -73,20 +73,18 @@ numbers = st.sets(st.integers(1, 60))
 
 
 @given(st.integers(0, 60), numbers, numbers, numbers)
-def test_exactly_the_poison_is_found_and_the_rest_is_handled_as_if_it_had_not_been_there(
-    count, undecodable, poisonous, oversize
-):
+def test_isolation_finds_exactly_the_poison_and_handles_the_rest_as_without_it(count, undecodable, poisonous, oversize):
     stage = Adder(undecodable, poisonous, oversize)
-    judged = isolate(stage, [record(offset) for offset in range(1, count + 1)])
+    isolated = isolate(stage, [record(offset) for offset in range(1, count + 1)])
     bad = (undecodable | poisonous | oversize) & set(range(1, count + 1))
     sound = [number for number in range(1, count + 1) if number not in bad]
-    assert [each.offset for each, _ in judged.poison] == sorted(bad)
-    assert [int(message.key) for message in judged.output.messages] == sound
+    assert [each.offset for each, _ in isolated.poison] == sorted(bad)
+    assert [int(message.key) for message in isolated.output.messages] == sound
     totals = [sum(sound[: place + 1]) for place in range(len(sound))]
-    assert [int(message.value) for message in judged.output.messages] == totals
-    assert judged.output.writes == ({"total": b"%d" % sum(sound)} if sound else {})
-    assert judged.output.observed.decisions["seen"] == len(sound)
-    for each, error in judged.poison:
+    assert [int(message.value) for message in isolated.output.messages] == totals
+    assert isolated.output.writes == ({"total": b"%d" % sum(sound)} if sound else {})
+    assert isolated.output.observed.decisions["seen"] == len(sound)
+    for each, error in isolated.poison:
         if each.offset in undecodable:
             assert isinstance(error, BadRecord)
         elif each.offset in poisonous:
@@ -95,7 +93,7 @@ def test_exactly_the_poison_is_found_and_the_rest_is_handled_as_if_it_had_not_be
             assert isinstance(error, TooLarge)
 
 
-def test_the_view_is_asked_for_once_and_for_what_could_be_decoded():
+def test_the_view_is_requested_once_for_the_decoded_records():
     stage = Adder({2}, {4})
     isolate(stage, [record(offset) for offset in range(1, 6)])
     assert stage.viewed == [1, 3, 4, 5]
@@ -107,9 +105,9 @@ def test_a_message_at_the_limit_passes_and_one_above_it_is_poison():
             return Output([Message("outcomes", b"", b" " * number) for number in batch])
 
     limit = TOPICS["outcomes"].max_message_bytes - Message("outcomes", b"", b"").size()
-    judged = isolate(Sized(set(), set()), [record(limit), record(limit + 1)])
-    assert len(judged.output.messages) == 1
-    (poison,) = judged.poison
+    isolated = isolate(Sized(set(), set()), [record(limit), record(limit + 1)])
+    assert len(isolated.output.messages) == 1
+    (poison,) = isolated.poison
     assert poison[0].offset == limit + 1
     assert "outcomes" in str(poison[1])
     assert str(TOPICS["outcomes"].max_message_bytes) in str(poison[1])
@@ -117,7 +115,7 @@ def test_a_message_at_the_limit_passes_and_one_above_it_is_poison():
 
 @pytest.mark.parametrize("error", [MemoryError, WorkerError, BrokerRefused, KeyboardInterrupt])
 @pytest.mark.parametrize("where", ["decode", "handle"])
-def test_what_is_the_workers_own_fault_is_no_records(error: type[BaseException], where: str):
+def test_an_error_of_the_worker_is_not_attributed_to_a_record(error: type[BaseException], where: str):
     stage = Adder(set(), {2})
     stage.error = error
     if where == "decode":
@@ -130,17 +128,17 @@ def test_what_is_the_workers_own_fault_is_no_records(error: type[BaseException],
         isolate(stage, [record(offset) for offset in range(1, 4)])
 
 
-def test_an_event_that_asks_for_what_cannot_be_is_isolated():
-    class Asking(Echo):
+def test_an_event_whose_view_is_impossible_is_isolated():
+    class Strict(Echo):
         def view(self, batch):
             if any(event.value == b"never" for event in batch):
                 raise BadRecord("there is no such version")
             return super().view(batch)
 
     records = [record(offset, b"never" if offset in (3, 8) else b"%d" % offset) for offset in range(1, 12)]
-    judged = isolate(Asking(), records)
-    assert [(each.offset, type(error)) for each, error in judged.poison] == [(3, BadRecord), (8, BadRecord)]
-    assert [message.value for message in judged.output.messages] == [b"%d" % n for n in range(1, 12) if n not in (3, 8)]
+    isolated = isolate(Strict(), records)
+    assert [(each.offset, type(error)) for each, error in isolated.poison] == [(3, BadRecord), (8, BadRecord)]
+    assert [message.value for message in isolated.output.messages] == [b"%d" % n for n in range(1, 12) if n not in (3, 8)]
 
 
 # Dead letters
@@ -152,7 +150,7 @@ def headers_of(message: Message) -> dict[str, str]:
     return {name: value.decode() for name, value in message.headers}
 
 
-def test_a_dead_letter_is_the_record_as_received_and_says_what_was_wrong():
+def test_a_dead_letter_contains_the_record_as_received_and_its_error():
     received = record(17, b"\xff raw", headers=(("reflink-version", b"5"), ("trace", b"\x00\x01")))
     letter = dead_letter(received, BadRecord("no title"), "linker")
     assert (letter.topic, letter.key, letter.value, letter.timestamp) == ("dead-letters", b"k", b"\xff raw", None)
@@ -183,9 +181,9 @@ def test_attempts_count_up_and_no_header_is_doubled(times: int):
     assert found["own"] == "1"
 
 
-@pytest.mark.parametrize("said", [b"", b"abc", b"-1", b"1.5", b"\xff", "²".encode(), b"9" * 5000])
-def test_a_strange_attempt_header_is_no_reason_to_die(said: bytes):
-    letter = dead_letter(record(1, headers=(("reflink-attempt", said),)), BadRecord("x"), "parser")
+@pytest.mark.parametrize("attempt", [b"", b"abc", b"-1", b"1.5", b"\xff", "²".encode(), b"9" * 5000])
+def test_an_invalid_attempt_header_counts_as_absent(attempt: bytes):
+    letter = dead_letter(record(1, headers=(("reflink-attempt", attempt),)), BadRecord("x"), "parser")
     assert headers_of(letter)["reflink-attempt"] == "1"
 
 
@@ -196,7 +194,7 @@ def test_messages_are_never_empty_endless_or_unprintable(error: Exception, shown
     assert headers_of(dead_letter(record(1), error, "parser"))["reflink-message"] == shown
 
 
-def test_keys_and_values_that_are_absent_stay_so_but_never_both():
+def test_an_absent_key_or_value_stays_absent_unless_both_are():
     assert dead_letter(record(1, None), BadRecord("x"), "w").value is None
     assert dead_letter(record(1, b"v", key=None), BadRecord("x"), "w").key is None
     neither = dead_letter(record(1, None, key=None), BadRecord("x"), "w")
@@ -233,7 +231,7 @@ def test_a_share_of_the_window_ends_the_worker():
         feed(guard, "x", 22)
 
 
-def test_what_left_the_window_is_forgotten():
+def test_records_outside_the_window_are_not_counted():
     guard = FloodGuard({"references"}, window=10, max_invalid_ratio=0.2, max_consecutive_invalid=100)
     for start in range(0, 500, 5):
         feed(guard, "x....", start)
