@@ -1,4 +1,4 @@
-"""The examples as a catalog, encoded once for all tests."""
+"""Fixtures for tests of workers and commands: the environment, the command, and the examples as a catalog, encoded once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,22 @@ import pytest
 
 from reflink.entities import Work
 from reflink.semantic import Encoder
+from tests.workers.commands import Command, run, set_environment
 from tests.workers.corpus import catalog_works, make_snapshot
+from workers.config.settings import KafkaSettings
+
+
+@pytest.fixture
+def bound(kafka: KafkaSettings, monkeypatch: pytest.MonkeyPatch) -> KafkaSettings:
+    """Set the environment of commands to the test's own topics."""
+    set_environment(monkeypatch, kafka)
+    return kafka
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return a function that runs ``reflink-worker`` and returns its exit code, standard output and standard error."""
+    return lambda *arguments: run(capsys, *arguments)
 
 
 @pytest.fixture(scope="session")

@@ -49,25 +49,25 @@ def settled(owned: Owned) -> Owned:
         if now == owned:
             return now
         owned = now
-    raise AssertionError("it does not settle")
+    raise AssertionError("the assignment does not settle")
 
 
-def even(owned: Owned) -> None:
+def assert_even(owned: Owned) -> None:
     for topic, count in TOPICS.items():
         shares = [len(each.get(topic, [])) for each in owned.values()]
         assert sum(shares) == count
         assert max(shares) - min(shares) <= 1, (topic, shares)
 
 
-def test_no_member_is_left_with_the_quiet_topic():
+def test_no_member_has_only_the_quiet_topic():
     first = settled({"a": {}})
     both = settled({**first, "b": {}})
-    even(both)
+    assert_even(both)
     assert len(both["a"]["references"]) == len(both["b"]["references"]) == 3
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), max_size=8))
-def test_members_come_and_go(changes: list[tuple[bool, int]]):
+def test_the_assignment_is_even_when_members_join_and_leave(changes: list[tuple[bool, int]]):
     owned: Owned = {"m0": {}}
     for comes, number in changes:
         name = f"m{number}"
@@ -76,10 +76,10 @@ def test_members_come_and_go(changes: list[tuple[bool, int]]):
         elif len(owned) > 1:
             owned = {each: held for each, held in owned.items() if each != name}
         owned = settled(owned)
-        even(owned)
+        assert_even(owned)
 
 
-def test_what_is_even_stays_where_it_is():
+def test_an_even_assignment_does_not_change():
     both = settled({"a": {}, "b": {}})
     assert settled(both) == both
     alone = settled({"a": both["a"]})
@@ -98,7 +98,7 @@ def references_of(members: list[Any]) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("order", [("returning", "owner"), ("owner", "returning")])
-def test_a_stale_claim_never_wins(order: tuple[str, str]):
+def test_a_stale_claim_is_ignored(order: tuple[str, str]):
     members = {
         "owner": member("owner", {"references": [0, 1, 2, 3, 4, 5]}, 8),
         "returning": member("returning", {"references": [0, 1, 2]}, 7),
@@ -109,7 +109,7 @@ def test_a_stale_claim_never_wins(order: tuple[str, str]):
 
 
 @pytest.mark.parametrize("order", [("returning", "owner"), ("owner", "returning")])
-def test_without_generations_nobody_gets_what_two_claim(order: tuple[str, str]):
+def test_without_generations_a_partition_with_two_claims_is_not_assigned(order: tuple[str, str]):
     members = {"owner": {"references": [0, 1, 2, 3, 4, 5]}, "returning": {"references": [0, 1, 2]}}
     shares = references_of([member(name, members[name]) for name in order])
     assert shares["returning"] == []
@@ -119,8 +119,8 @@ def test_without_generations_nobody_gets_what_two_claim(order: tuple[str, str]):
 def test_a_member_that_lost_its_membership_claims_nothing():
     now = [ConsumerGroupMetadata("group", 3, "former", None)]
     assignor = EvenByTopicAssignor(lambda: now[0])
-    heard: list[tuple[ConsumerGroupMetadata, bool]] = []
-    assignor.assigned = lambda membership, _, continued: heard.append((membership, continued))
+    changes_seen: list[tuple[ConsumerGroupMetadata, bool]] = []
+    assignor.assigned = lambda membership, _, continued: changes_seen.append((membership, continued))
     assignment = SimpleNamespace(partitions=lambda: [TopicPartition("references", 1)])
     assignor.on_assignment(assignment, 3)
     claim = assignor.metadata({"references"})
@@ -132,7 +132,7 @@ def test_a_member_that_lost_its_membership_claims_nothing():
         claim = assignor.metadata({"references"})
         assert (claim.owned_partitions, claim.generation_id) == ([], -1)
         assignor.on_assignment(assignment, 6)
-    assert [(each.member_id, each.generation_id, continued) for each, continued in heard] == [
+    assert [(each.member_id, each.generation_id, continued) for each, continued in changes_seen] == [
         ("former", 3, False),
         ("former", 4, True),
         ("former", 6, False),

@@ -141,15 +141,9 @@ def _exported(path: str) -> bool:
     return here is not None and any(getattr(importlib.import_module(each), name, None) is here for each in PUBLIC - {module})
 
 
-@cache
 def _internal(path: str) -> bool:
     """Return whether this is a module of kafka-python without a page in its documentation."""
-    if path in PUBLIC or path.split(".")[0] != "kafka":
-        return False
-    try:
-        return importlib.util.find_spec(path) is not None
-    except ModuleNotFoundError:
-        return False
+    return path not in PUBLIC and path.split(".")[0] == "kafka" and _found(path)
 
 
 def missing(path: str) -> str:
@@ -180,7 +174,7 @@ def _assigned(kind: type) -> set[str]:
     )
 
 
-def test_what_is_named_is_there():
+def test_each_listed_internal_exists():
     lacking = {path: missing(path) for path in INTERNALS if missing(path)}
     version = metadata.version("kafka-python")
     assert not lacking, "\n".join(
@@ -190,19 +184,18 @@ def test_what_is_named_is_there():
     )
 
 
-def test_what_is_used_is_named():
+def uses() -> dict[Path, set[str]]:
+    return {path: used(tree, strict=path.is_relative_to(ROOT / "workers")) for path, tree in TREES}
+
+
+def test_each_internal_in_use_is_listed():
     named = set(INTERNALS) | {path.rpartition(".")[2] for path in INTERNALS}
-    unnamed = {
-        f"{path.relative_to(ROOT)}: {each}"
-        for path, tree in TREES
-        for each in used(tree, strict=path.is_relative_to(ROOT / "workers"))
-        if each not in named
-    }
-    assert not unnamed, f"internals of kafka-python that INTERNALS does not name: {', '.join(sorted(unnamed))}"
+    unnamed = [f"{path.relative_to(ROOT)}: {each}" for path, found in uses().items() for each in sorted(found - named)]
+    assert not unnamed, f"internals of kafka-python that INTERNALS does not name: {', '.join(unnamed)}"
 
 
-def test_what_is_named_is_used():
-    found = set().union(*(used(tree, strict=path.is_relative_to(ROOT / "workers")) for path, tree in TREES))
+def test_each_listed_internal_is_in_use():
+    found = set().union(*uses().values())
     private = {path for path in INTERNALS if _PRIVATE.fullmatch(path.rpartition(".")[2])}
     assert {path.rpartition(".")[2] for path in private} <= found
     seen_through = {path for path in INTERNALS if path.endswith((".__bool__", ".connected", ".rejoining", ".request_rejoin"))}
@@ -244,11 +237,11 @@ def test_the_scan_finds_each_kind_of_use(code: str, expected: set[str]):
         ("kafka.consumer.fetcher.Moved._next_partition_records", "kafka.consumer.fetcher.Moved"),
     ],
 )
-def test_what_is_lacking_is_said(path: str, lack: str):
+def test_the_first_missing_part_of_a_path_is_returned(path: str, lack: str):
     assert missing(path) == lack
 
 
-def test_the_next_minor_version_is_not_taken():
+def test_the_bound_excludes_the_next_minor_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (bound,) = [each for each in project["dependencies"] if each.startswith("kafka-python")]
     major, minor, *_ = metadata.version("kafka-python").split(".")

@@ -36,12 +36,11 @@ def no_series_left() -> Iterator[None]:
         metric.clear()
 
 
-def test_a_transaction_that_hangs_on_an_input_is_shown_and_ends_nothing(
+def test_a_hanging_transaction_on_an_input_is_shown_and_ends_no_worker(
     kafka, state, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(
-        poll_loop, "StallDetector", lambda _: StallDetector(300.0)
-    )  # the time of a commit depends on the machine
+    # The time of a commit depends on the machine.
+    monkeypatch.setattr(poll_loop, "StallDetector", lambda _: StallDetector(300.0))
 
     def of(metric: object, partition: int = 0) -> float | None:
         return shown(metric, "references", partition)
@@ -55,7 +54,7 @@ def test_a_transaction_that_hangs_on_an_input_is_shown_and_ends_nothing(
             upstream.send(kafka.topic("references"), value=b"%d" % number, partition=0).get(timeout=30)
         with running(Echo(), worker_settings(kafka, state, stall_timeout_s=1.0)):
             until(lambda: of(metrics.OPEN_TRANSACTION_RECORDS) == 3)
-            assert of(metrics.LAG) == 0, "which is why it is shown"
+            assert of(metrics.LAG) == 0, "the lag does not show it"
             until(lambda: logged(caplog))
             assert (of(metrics.OPEN_TRANSACTION_SECONDS) or 0) >= 1.0
             hanging = logged(caplog)[0]
@@ -71,7 +70,7 @@ def test_a_transaction_that_hangs_on_an_input_is_shown_and_ends_nothing(
         upstream.close(1)
 
 
-def test_a_stable_offset_that_moves_is_no_hanging_transaction_however_much_lies_behind_it(caplog: pytest.LogCaptureFixture):
+def test_a_moving_stable_offset_is_not_a_hanging_transaction(caplog: pytest.LogCaptureFixture):
     now = 0.0
     watched = OpenTransactions(10.0, clock=lambda: now)
     for step in range(40):
@@ -80,10 +79,10 @@ def test_a_stable_offset_that_moves_is_no_hanging_transaction_however_much_lies_
     assert not logged(caplog)
     assert watched.observe(("references", 0), stable=1000, end=1000) == 0.0
     now = 100.0
-    assert watched.observe(("references", 0), stable=1000, end=1000) == 0.0, "nothing lies behind it"
+    assert watched.observe(("references", 0), stable=1000, end=1000) == 0.0, "no record follows it"
 
 
-def test_what_hangs_is_logged_again_and_again_but_not_each_time(caplog: pytest.LogCaptureFixture):
+def test_a_hanging_transaction_is_logged_at_intervals(caplog: pytest.LogCaptureFixture):
     now = 0.0
     watched = OpenTransactions(10.0, clock=lambda: now)
     for step in range(35):
@@ -93,7 +92,7 @@ def test_what_hangs_is_logged_again_and_again_but_not_each_time(caplog: pytest.L
     assert {vars(each)["offset"] for each in logged(caplog)} == {7}
 
 
-def test_a_partition_that_left_is_not_shown_any_more():
+def test_a_forgotten_partition_is_not_shown():
     watched = OpenTransactions(10.0)
     watched.observe(("references", 0), stable=7, end=9)
     watched.forget(("references", 0))

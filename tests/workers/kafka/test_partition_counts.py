@@ -35,7 +35,7 @@ def grow(kafka: KafkaSettings, names: Iterable[str], partitions: int = 6) -> Non
         until(lambda: all(each.partitions == partitions for each in admin.find(names).values()))
 
 
-def remembered(kafka: KafkaSettings, group: str, topic: str) -> dict[int, str]:
+def committed_notes(kafka: KafkaSettings, group: str, topic: str) -> dict[int, str]:
     """Return the metadata of the group's committed offsets, by partition."""
     with TopicAdmin(kafka) as admin:
         places = [TopicPartition(kafka.topic(topic), number) for number in range(3)]
@@ -59,14 +59,14 @@ class Paired(Echo):
     follows = ("overrides",)
 
 
-def test_numbers_are_read_as_they_were_written_and_anything_else_is_none():
+def test_counts_are_read_as_written_and_other_texts_are_empty():
     found = {name: Found(3, {}, "a-topic-id-of-22-chars") for name in ("links", "references")}
     assert read(written(counts(found))) == {"links": (3, "a-topic-"), "references": (3, "a-topic-")}
     for other in (None, "", "{}", "[]", "7", '{"partitions": 7}', '{"partitions": {"links": 3}}', "not JSON"):
         assert read(other) == {}
 
 
-def test_a_topic_that_was_created_anew_may_have_another_number():
+def test_a_recreated_topic_may_have_another_count():
     before = {"references": (3, "one")}
     refuse_growth(SETTINGS, before, {"references": (6, "other")})
     refuse_growth(SETTINGS, before, {"references": (3, "one")})
@@ -77,13 +77,13 @@ def test_a_topic_that_was_created_anew_may_have_another_number():
     with pytest.raises(WrongTopic) as error:
         refuse_growth(SETTINGS, {"links": (3, "one")}, {"links": (6, "one")})
     assert "REFLINK_TOPIC_PREFIX" in str(error.value)
-    assert "delete" not in str(error.value), "what it holds is nowhere else"
+    assert "delete" not in str(error.value), "its data exist nowhere else"
 
 
 @pytest.mark.parametrize(
     "stage", [parser.ParserStage, linker.LinkerStage, fallback.FallbackStage, ledger.LedgerStage], ids=lambda stage: stage.name
 )
-def test_each_worker_remembers_the_numbers_of_all_its_topics_with_its_offsets(
+def test_each_worker_commits_the_counts_of_all_its_topics_with_its_offsets(
     stage: type[Stage[Any, Any]], kafka: KafkaSettings, tmp_path: Path
 ):
     settings = worker_settings(kafka, tmp_path)
@@ -102,7 +102,7 @@ def test_each_worker_remembers_the_numbers_of_all_its_topics_with_its_offsets(
 
 
 @pytest.mark.parametrize("name", ["references", "outcomes"])
-def test_growth_while_no_worker_runs_ends_the_next_one_though_its_disk_is_lost(name: str, kafka: KafkaSettings, tmp_path: Path):
+def test_growth_while_no_worker_runs_ends_the_next_worker_without_its_disk(name: str, kafka: KafkaSettings, tmp_path: Path):
     send(kafka, "references", [(b"k%d" % number, b"%d" % number) for number in range(30)])
     with running(Echo(), worker_settings(kafka, tmp_path / "first")):
         until(lambda: lag(kafka, "echo", "references") == 0)
@@ -111,14 +111,14 @@ def test_growth_while_no_worker_runs_ends_the_next_one_though_its_disk_is_lost(n
     assert f"{kafka.topic(name)} has 6 partitions and had 3" in message
 
 
-def test_an_idle_worker_remembers_too(kafka: KafkaSettings, tmp_path: Path):
+def test_an_idle_worker_commits_the_counts_too(kafka: KafkaSettings, tmp_path: Path):
     send(kafka, "references", [(b"k", b"1")])  # in one of three partitions
     with running(Echo(), worker_settings(kafka, tmp_path)):
-        until(lambda: len(remembered(kafka, "echo", "references")) == 3)
-    assert all(read(metadata)["outcomes"][0] == 3 for metadata in remembered(kafka, "echo", "references").values())
+        until(lambda: len(committed_notes(kafka, "echo", "references")) == 3)
+    assert all(read(metadata)["outcomes"][0] == 3 for metadata in committed_notes(kafka, "echo", "references").values())
 
 
-def test_growth_of_all_paired_topics_alike_ends_a_worker_that_runs(
+def test_equal_growth_of_all_paired_topics_ends_a_running_worker(
     kafka: KafkaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(topic_watch, "CHECK_EVERY_S", 0.2)

@@ -70,12 +70,7 @@ def settings(port: int, **more: Any) -> KafkaSettings:
     return KafkaSettings(kafka_bootstrap_servers=f"127.0.0.1:{port}", **more)
 
 
-def test_a_broker_that_lets_us_in():
-    with listening(open_broker) as port:
-        assert try_brokers(settings(port)) is None
-
-
-def test_a_broker_that_comes_late_is_waited_for():
+def test_the_preflight_waits_for_a_broker():
     port = free_port()
     arrived = threading.Event()
 
@@ -90,45 +85,39 @@ def test_a_broker_that_comes_late_is_waited_for():
         assert arrived.wait(30)
 
 
-def test_a_broker_that_does_not_come_is_told_with_the_settings():
+def test_a_missing_broker_is_reported_with_the_settings_to_check():
     port = free_port()
     with pytest.raises(BrokerUnreachable) as error:
         await_broker(settings(port), 0.1)
     assert error.value.exit_code == 9
-    said = str(error.value)
-    assert said.startswith(f"no broker responds at 127.0.0.1:{port} (PLAINTEXT) within 0.1 s: ")
-    assert "Connection refused" in said
-    assert {"REFLINK_KAFKA_BOOTSTRAP_SERVERS", "REFLINK_KAFKA_CONNECT_TIMEOUT_S"} <= set(re.findall(r"REFLINK\w+", said))
+    message = str(error.value)
+    assert message.startswith(f"no broker responds at 127.0.0.1:{port} (PLAINTEXT) within 0.1 s: ")
+    assert "Connection refused" in message
+    assert {"REFLINK_KAFKA_BOOTSTRAP_SERVERS", "REFLINK_KAFKA_CONNECT_TIMEOUT_S"} <= set(re.findall(r"REFLINK\w+", message))
 
 
-def test_one_that_hangs_up_may_be_starting():
+def test_brokers_without_an_answer_are_unreachable_and_not_refused():
     with listening(lambda *_: None) as port:
-        silence = try_brokers(settings(port))
-        assert silence == f"127.0.0.1:{port}: the connection was closed"
-
-
-def test_one_that_says_nothing_is_not_waited_for_long():
+        assert try_brokers(settings(port)) == f"127.0.0.1:{port}: the connection was closed"
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert "timed out" in (try_brokers(settings(server.getsockname()[1]), timeout_s=0.1) or "")
-
-
-def test_a_name_that_is_not_known_is_told():
     assert "nowhere.invalid" in (try_brokers(KafkaSettings(kafka_bootstrap_servers="nowhere.invalid:9092")) or "")
 
 
-def test_the_one_that_lets_us_in_counts_wherever_it_stands():
+def test_one_accepting_broker_is_enough():
     with listening(open_broker) as port:
+        assert try_brokers(settings(port)) is None
         servers = f"127.0.0.1:{free_port()},127.0.0.1:{port}"
         assert try_brokers(KafkaSettings(kafka_bootstrap_servers=servers)) is None
 
 
 @pytest.mark.parametrize("servers", ["a:b", "a:99:c:", ":"])
-def test_what_is_no_address_is_refused(servers: str):
+def test_an_invalid_address_is_refused(servers: str):
     with pytest.raises(BadSettings, match="REFLINK_KAFKA_BOOTSTRAP_SERVERS"):
         try_brokers(KafkaSettings(kafka_bootstrap_servers=servers))
 
 
-def test_a_server_of_another_kind():
+def test_a_server_of_another_protocol_is_refused():
     server = socket.create_server(("127.0.0.1", 0))
     port = server.getsockname()[1]
 
@@ -152,35 +141,28 @@ def advertising(host: bytes, port: int) -> Answer:
     return answer
 
 
-def test_the_address_that_a_broker_advertises_must_be_one_where_it_is():
+def test_the_advertised_address_of_a_broker_must_be_reachable():
     with listening(advertising(b"nowhere.invalid", 9092)) as port:
-        said = try_brokers(settings(port)) or ""
-        assert said.startswith(f"127.0.0.1:{port}: it advertises nowhere.invalid:9092, but there ")
-        assert said.endswith("; check advertised.listeners of the broker")
+        message = try_brokers(settings(port)) or ""
+        assert message.startswith(f"127.0.0.1:{port}: it advertises nowhere.invalid:9092, but there ")
+        assert message.endswith("; check advertised.listeners of the broker")
     with listening(open_broker) as other, listening(advertising(b"127.0.0.1", other)) as port:
         assert try_brokers(settings(port)) is None
 
 
-def test_a_broker_that_advertises_a_door_that_is_shut():
-    def shut(api: int, _: bytes) -> bytes:
-        return struct.pack(">hi", 0, 0)
-
-    with listening(shut) as other, listening(advertising(b"127.0.0.1", other)) as port:
+def test_an_advertised_broker_that_requires_authentication_is_refused():
+    with listening(lambda *_: struct.pack(">hi", 0, 0)) as other, listening(advertising(b"127.0.0.1", other)) as port:
         with pytest.raises(BrokerRefused) as error:
             try_brokers(settings(port))
-        assert (
-            f"127.0.0.1:{port} (PLAINTEXT): it advertises 127.0.0.1:{other}, but there the broker requires authentication"
-            in str(error.value)
-        )
+        advertised = f"it advertises 127.0.0.1:{other}, but there the broker requires authentication"
+        assert f"127.0.0.1:{port} (PLAINTEXT): {advertised}" in str(error.value)
 
 
-def test_an_impostor_who_does_not_know_the_password():
+def test_a_server_that_does_not_know_the_password_is_refused():
     """SCRAM also authenticates the broker, so no other server can accept the client in its place."""
 
-    def impostor(api: int, body: bytes) -> bytes:
-        if api == 18:
-            return struct.pack(">hi", 0, 0)
-        if api == 17:
+    def server(api: int, body: bytes) -> bytes:
+        if api in (17, 18):
             return struct.pack(">hi", 0, 0)
         token = body[4:]
         if token.startswith(b"n,,"):
@@ -190,18 +172,18 @@ def test_an_impostor_who_does_not_know_the_password():
             answer = b"v=" + base64.b64encode(b"no such signature")
         return struct.pack(">hhi", 0, -1, len(answer)) + answer
 
-    with listening(impostor) as port, pytest.raises(BrokerRefused) as error:
+    with listening(server) as port, pytest.raises(BrokerRefused) as error:
         try_brokers(settings(port, **LOGIN))
     assert "cannot prove that it knows the password of worker" in str(error.value)
     assert "s3cr3t" not in str(error.value)
 
 
-def test_a_refusal_in_several_lines_is_told_in_one():
-    def rude(api: int, _: bytes) -> bytes:
-        said = b"go\naway\r\n"
-        return struct.pack(">hi", 0, 0) if api != 36 else struct.pack(">hh", 58, len(said)) + said + struct.pack(">i", 0)
+def test_a_refusal_of_several_lines_is_reported_in_one():
+    def refusing(api: int, _: bytes) -> bytes:
+        message = b"go\naway\r\n"
+        return struct.pack(">hi", 0, 0) if api != 36 else struct.pack(">hh", 58, len(message)) + message + struct.pack(">i", 0)
 
-    with listening(rude) as port, pytest.raises(BrokerRefused, match="rejects the user worker \\(go away \\)"):
+    with listening(refusing) as port, pytest.raises(BrokerRefused, match="rejects the user worker \\(go away \\)"):
         try_brokers(settings(port, **LOGIN))
 
 
@@ -216,7 +198,7 @@ BODIES = st.one_of(st.binary(max_size=40), st.just(struct.pack(">hi", 0, 0)), st
     st.binary(max_size=80) | st.lists(BODIES, max_size=4).map(framed),
     st.sampled_from([{}, LOGIN, {**LOGIN, "kafka_sasl_mechanism": "PLAIN"}]),
 )
-def test_whatever_is_answered_is_either_a_refusal_or_silence(answer: bytes, how: dict[str, str]):
+def test_any_answer_is_accepted_rejected_or_unreachable(answer: bytes, how: dict[str, str]):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(5)

@@ -31,7 +31,7 @@ def filled(kafka: KafkaSettings) -> KafkaSettings:
     return kafka
 
 
-def test_every_record_comes_once_and_in_the_order_of_its_partition(filled: KafkaSettings):
+def test_each_record_is_read_once_in_the_order_of_its_partition(filled: KafkaSettings):
     with Range(filled, "references", range(3)) as records:
         read = list(records)
         assert records.done
@@ -54,7 +54,7 @@ def test_partitions_take_turns(filled: KafkaSettings):
     assert turns.count(0) == turns.count(1) == 10 or abs(turns.count(0) - turns.count(1)) <= 1
 
 
-def test_it_begins_and_ends_where_it_is_told_and_stands_behind_what_was_given(filled: KafkaSettings):
+def test_the_reader_starts_and_ends_at_given_offsets_and_has_the_position_after_the_records_taken(filled: KafkaSettings):
     with Range(filled, "references", [0, 1], positions={0: 4000, 1: 10}, ends={0: 4500, 1: 20}) as records:
         assert records.oldest == {0: 0, 1: 0}
         taken = records.take(7)
@@ -68,7 +68,7 @@ def test_it_begins_and_ends_where_it_is_told_and_stands_behind_what_was_given(fi
     assert max(each.offset for each in rest if each.partition == 0) == 4499
 
 
-def test_what_does_not_come_is_not_waited_for_for_ever(filled: KafkaSettings):
+def test_a_missing_record_stalls_the_reader(filled: KafkaSettings):
     with (
         Range(filled, "references", [2], ends={2: 1}, patience_s=0.2) as records,
         pytest.raises(Stalled, match="no record arrived"),
@@ -76,7 +76,7 @@ def test_what_does_not_come_is_not_waited_for_for_ever(filled: KafkaSettings):
         list(records)
 
 
-def test_records_that_the_topic_has_deleted_are_passed_over(filled: KafkaSettings):
+def test_deleted_records_are_skipped(filled: KafkaSettings):
     with TopicAdmin(filled) as admin:
         admin.admin.delete_records({TopicPartition(filled.topic("references"), 1): 30})
     with Range(filled, "references", [1], positions={1: 7}) as records:
@@ -84,7 +84,7 @@ def test_records_that_the_topic_has_deleted_are_passed_over(filled: KafkaSetting
         assert [each.offset for each in records] == list(range(30, 40))
 
 
-def test_the_reader_waits_for_transactions_that_are_open_if_it_is_asked_to(kafka: KafkaSettings, state: Path):
+def test_the_reader_waits_for_open_transactions_if_undecided(kafka: KafkaSettings, state: Path):
     settings = worker_settings(kafka, state, transaction_timeout_s=60.0)
     with closing(transactional_producer(settings, "echo")) as producer:
         producer.init_transactions()
@@ -98,7 +98,7 @@ def test_the_reader_waits_for_transactions_that_are_open_if_it_is_asked_to(kafka
             assert [each.value for each in records] == [b"v"]
 
 
-def test_a_reader_goes_on_to_later_ends_where_it_stopped(filled: KafkaSettings):
+def test_a_reader_continues_to_later_ends(filled: KafkaSettings):
     with Range(filled, "references", range(3), ends={0: 1200, 1: 40, 2: 0}) as records:
         read = list(records)
         assert records.progress == (1240, 1240)

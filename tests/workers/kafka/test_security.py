@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +15,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.data import ROOT
+from tests.conftest import logs_restored
 from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_settings
 from tests.secure import Certificates, SecureBroker, environment, password_of, secure_broker
+from tests.workers.commands import start
 from tests.workers.echo import Echo, Running, running, until
 from tests.workers.papers.test_stage import XML
 from workers.config.settings import KafkaSettings, WorkerSettings
@@ -30,8 +29,6 @@ from workers.telemetry import logs
 KEY_PASSWORD = "s3cr3t-of-the-key"
 #: More seconds than any of these commands needs to start and be refused, and less than they wait for a silent broker.
 WITHIN_S = 120
-
-
 _PATIENT = {"REFLINK_KAFKA_CONNECT_TIMEOUT_S": "600"}
 
 
@@ -50,13 +47,7 @@ def admin(secure: SecureBroker) -> KafkaSettings:
 def command(name: str, settings: dict[str, Any], state: Path, **more: str) -> subprocess.Popen[str]:
     """Start the real worker in its own process."""
     variables = {"REFLINK_STATE_DIR": str(state), "REFLINK_SLOT": "a", "REFLINK_IDLE_COMMIT_S": "0.2", **_PATIENT, **more}
-    return subprocess.Popen(
-        [sys.executable, "-m", "workers.cli", name],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **environment(settings), **variables},
-    )
+    return start("workers.cli", name, stderr=subprocess.PIPE, text=True, env={**environment(settings), **variables})
 
 
 # The right credentials
@@ -115,8 +106,8 @@ REFUSALS = {
     "no client's certificate": ("requires a client certificate", CERTFILE, "REFLINK_KAFKA_SSL_KEYFILE"),
     "plain text on a TLS port": ("this port of the broker uses TLS", PROTOCOL),
     "TLS on a plain port": ("this port of the broker does not use TLS", PROTOCOL),
-    "no login where one is wanted": ("requires authentication (SASL)", PROTOCOL, USER),
-    "a login where none is wanted": ("this port of the broker does not use SASL", PROTOCOL),
+    "no login where it is required": ("requires authentication (SASL)", PROTOCOL, USER),
+    "a login where none is accepted": ("this port of the broker does not use SASL", PROTOCOL),
 }
 
 
@@ -142,22 +133,22 @@ def refused_settings(secure: SecureBroker, folder: Path) -> dict[str, dict[str, 
         "no client's certificate": {name: mutual[name] for name in mutual if not re.search("certfile|keyfile", name)},
         "plain text on a TLS port": plain,
         "TLS on a plain port": secure.as_user("worker", listener="OPEN", kafka_security_protocol="SASL_SSL"),
-        "no login where one is wanted": {name: clear[name] for name in clear if "sasl" not in name},
-        "a login where none is wanted": secure.as_user(
+        "no login where it is required": {name: clear[name] for name in clear if "sasl" not in name},
+        "a login where none is accepted": secure.as_user(
             "worker", listener="PLAINTEXT", kafka_security_protocol="SASL_PLAINTEXT"
         ),
     }
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_a_refusal_says_why_and_where_to_look(what: str, secure: SecureBroker, tmp_path: Path):
+def test_a_refusal_names_the_cause_and_the_settings(what: str, secure: SecureBroker, tmp_path: Path):
     worker = Running(Echo(), worker_settings(secure.as_admin(), tmp_path, **refused_settings(secure, tmp_path)[what]))
     worker.thread.join(WITHIN_S)
     assert isinstance(worker.error, BrokerRefused)
-    said = str(worker.error)
-    assert said.startswith("127.0.0.1:")
-    assert all(part in said for part in REFUSALS[what]), said
-    assert "s3cr3t" not in said
+    message = str(worker.error)
+    assert message.startswith("127.0.0.1:")
+    assert all(part in message for part in REFUSALS[what]), message
+    assert "s3cr3t" not in message
 
 
 def test_a_refused_command_ends_with_one_line_and_its_code(secure: SecureBroker, tmp_path: Path):
@@ -166,16 +157,16 @@ def test_a_refused_command_ends_with_one_line_and_its_code(secure: SecureBroker,
     wrong = {"wrong password": "parser", "wrong authority": "topics", "the client's certificate expired": "parser"}
     processes = {what: command(name, settings[what], tmp_path / what) for what, name in wrong.items()}
     for what, process in processes.items():
-        _, said = process.communicate(timeout=WITHIN_S)
-        logged = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        _, message = process.communicate(timeout=WITHIN_S)
+        logged = [json.loads(line) for line in message.splitlines() if line.startswith("{")]
         assert {each["level"] for each in logged} <= {"info"}
-        (line,) = (line for line in said.splitlines() if not line.startswith("{"))
+        (line,) = (line for line in message.splitlines() if not line.startswith("{"))
         assert line.startswith("reflink-worker: BrokerRefused: 127.0.0.1:")
         assert all(part in line for part in REFUSALS[what]), line
         assert process.returncode == 8
 
 
-def test_one_broker_that_lets_us_in_is_enough(secure: SecureBroker, admin: KafkaSettings):
+def test_one_accepting_broker_is_enough(secure: SecureBroker, admin: KafkaSettings):
     silent = f"127.0.0.1:{free_port()}"
     servers = f"{silent},{secure.address('EXPIRED')},{secure.address('SCRAM')}"
     settings = KafkaSettings(**secure.as_user("worker", kafka_bootstrap_servers=servers), topic_prefix=admin.topic_prefix)
@@ -185,7 +176,9 @@ def test_one_broker_that_lets_us_in_is_enough(secure: SecureBroker, admin: Kafka
 # Refused while the worker runs
 
 
-def test_credentials_and_certificates_refused_later_end_a_worker_too(secure: SecureBroker, admin: KafkaSettings, state: Path):
+def test_credentials_and_certificates_refused_later_end_a_running_worker(
+    secure: SecureBroker, admin: KafkaSettings, state: Path
+):
     certified = secure.with_certificate("mutual")
     kinds = {"user": secure.as_user("leaver"), "certificate": certified}
     workers = {
@@ -208,7 +201,7 @@ def test_credentials_and_certificates_refused_later_end_a_worker_too(secure: Sec
 # No secrets in any output
 
 
-def test_no_secret_in_what_a_worker_logs_serves_and_shows(secure: SecureBroker, admin: KafkaSettings, tmp_path: Path):
+def test_no_output_of_a_worker_contains_a_secret(secure: SecureBroker, admin: KafkaSettings, tmp_path: Path):
     """The log level is the most detailed one; the password is right in one run and wrong in another."""
     credentials = secure.as_user("worker", **locked_key(secure))
     wrong = {**credentials, "kafka_sasl_password": "s3cr3t-and-wrong"}
@@ -231,19 +224,13 @@ def test_no_secret_in_what_a_worker_logs_serves_and_shows(secure: SecureBroker, 
     assert not [text for text in shown if "s3cr3t" in text]
 
 
-def test_kafkas_client_stays_silent_where_it_would_tell_passwords():
+def test_the_client_of_kafka_does_not_log_passwords():
     """At DEBUG kafka-python logs the bytes that it sends, including logins."""
-    root, kafka = logging.getLogger(), logging.getLogger("kafka")
-    before = (root.handlers[:], root.level, kafka.level)
-    try:
+    with logs_restored():
         logs.set_up("DEBUG")
         names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "kafka"]
         assert "kafka.protocol.parser" in names
         assert not [name for name in names if logging.getLogger(name).isEnabledFor(logging.INFO)]
-    finally:
-        root.handlers[:] = before[0]
-        root.setLevel(before[1])
-        kafka.setLevel(before[2])
 
 
 def locked_key(secure: SecureBroker) -> dict[str, Any]:
@@ -252,7 +239,9 @@ def locked_key(secure: SecureBroker) -> dict[str, Any]:
 
 
 def run_tool(arguments: list[str], settings: dict[str, Any]) -> str:
-    variables = {**os.environ, **environment(settings)}
-    done = subprocess.run([sys.executable, "-m", "workers.cli", *arguments], capture_output=True, env=variables, cwd=ROOT)
-    assert done.returncode == 0
-    return (done.stdout + done.stderr).decode()
+    tool = start(
+        "workers.cli", *arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings)
+    )
+    shown, _ = tool.communicate(timeout=WITHIN_S)
+    assert tool.returncode == 0
+    return str(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -58,39 +59,56 @@ def test_changed_partitions_are_refused():
 
 
 @pytest.mark.parametrize("name", PAIRED)
-def test_paired_topics_must_have_as_many_partitions_as_each_other(name: str):
+def test_paired_topics_must_have_the_same_number_of_partitions(name: str):
     message = refusal(sound(3, **{name: Found(5, TOPICS[name].configuration())}))
     assert "must have the same number of partitions" in message
+
+
+def with_option(name: str, option: str, value: str | None) -> dict[str, Found]:
+    """Return the topic with another value of the option; None: without it."""
+    topic = TOPICS[name]
+    config = {key: each for key, each in {**topic.configuration(), option: value}.items() if each is not None}
+    return {name: Found(topic.partitions or 3, config)}
 
 
 @pytest.mark.parametrize("name", TOPICS)
 @pytest.mark.parametrize("policy", ["compact", "delete", "compact,delete", None])
 def test_a_wrong_cleanup_policy_is_refused(name: str, policy: str | None):
-    right = TOPICS[name].cleanup
-    if policy == right:
-        return
-    config = TOPICS[name].configuration() | {"cleanup.policy": str(policy)}
-    if policy is None:
-        del config["cleanup.policy"]
-    message = refusal({name: Found(TOPICS[name].partitions or 3, config)})
-    assert f"cleanup.policy={policy} and must have {right}" in message
+    if policy != (right := TOPICS[name].cleanup):
+        message = refusal(with_option(name, "cleanup.policy", policy))
+        assert f"cleanup.policy={policy} and must have {right}" in message
 
 
 @pytest.mark.parametrize("name", TOPICS)
 @pytest.mark.parametrize("off_by", [-1, 1])
 def test_a_topic_for_smaller_or_larger_messages_is_refused(name: str, off_by: int):
+    limit = TOPICS[name].max_message_bytes
+    assert str(limit) in refusal(with_option(name, "max.message.bytes", str(limit + off_by)))
+
+
+@pytest.mark.parametrize(("name", "key"), [("papers", "compression.type"), ("dead-letters", "message.timestamp.type")])
+def test_another_value_of_an_enforced_option_is_refused(name: str, key: str):
     topic = TOPICS[name]
-    wrong = topic.configuration() | {"max.message.bytes": str(topic.max_message_bytes + off_by)}
-    assert str(topic.max_message_bytes) in refusal({name: Found(topic.partitions or 3, wrong)})
+    assert topic.configuration()[key] == topic.enforced[key]
+    assert key in refusal(with_option(name, key, "producer"))
+
+
+@pytest.mark.parametrize("name", [topic.name for topic in TOPICS.values() if topic.cleanup == "compact"])
+@pytest.mark.parametrize(("milliseconds", "sound_ms"), [("86400000", "604800000"), (None, "1209600000")])
+def test_too_short_a_retention_of_tombstones_is_refused(name: str, milliseconds: str | None, sound_ms: str):
+    """Kafka's default, for topics created by hand, is one day; a store is trusted for three and a half days."""
+    message = refusal(with_option(name, "delete.retention.ms", milliseconds))
+    assert f"topic p.{name} has delete.retention.ms={milliseconds} and must have at least 604800000" in message
+    check(SETTINGS, with_option(name, "delete.retention.ms", sound_ms))
 
 
 @pytest.mark.parametrize("stage", [parser.ParserStage, linker.LinkerStage, fallback.FallbackStage, ledger.LedgerStage])
-def test_every_topic_of_a_stage_is_one_of_ours(stage: Any):
+def test_each_topic_of_a_stage_is_defined(stage: Any):
     assert {*stage.inputs, *stage.background_inputs, *stage.outputs, *stage.follows} <= set(TOPICS)
 
 
 @given(st.binary(max_size=40), st.integers(1, 64))
-def test_every_key_has_a_partition_that_there_is(key: bytes, partitions: int):
+def test_each_key_has_an_existing_partition(key: bytes, partitions: int):
     assert 0 <= partition_of(key, partitions) < partitions
 
 
@@ -100,7 +118,7 @@ def test_the_partition_of_a_key_never_changes():
     assert {key: partition_of(key, 2**31) for key in known} == {key: hashed & 0x7FFFFFFF for key, hashed in known.items()}
 
 
-def test_no_broker_is_one_line():
+def test_an_unreachable_broker_is_reported_in_one_line():
     nobody = KafkaSettings(kafka_bootstrap_servers="127.0.0.1:1", kafka_connect_timeout_s=0.5)
     with pytest.raises(BrokerUnreachable, match=r"127\.0\.0\.1:1.*REFLINK_KAFKA_BOOTSTRAP_SERVERS"):
         TopicAdmin(nobody)
@@ -116,7 +134,7 @@ def admin(broker: Any) -> Iterator[TopicAdmin]:
         yield admin
 
 
-def test_creating_is_idempotent_and_says_what_it_did(admin: TopicAdmin):
+def test_creating_is_idempotent_and_returns_the_result_of_each_topic(admin: TopicAdmin):
     assert set(admin.create(2, 1).values()) == {"created"}
     assert set(admin.create(2, 1).values()) == {"exists"}
     found = admin.check(TOPICS)
@@ -129,7 +147,7 @@ def test_creating_is_idempotent_and_says_what_it_did(admin: TopicAdmin):
         admin.create(3, 1)
 
 
-def test_what_is_missing_is_added_and_what_is_wrong_stays_as_it_is(admin: TopicAdmin):
+def test_a_wrong_topic_is_refused_and_not_changed(admin: TopicAdmin):
     full = admin.settings.topic("links")
     wrong = {"num_partitions": 2, "replication_factor": 1, "configs": {"cleanup.policy": "delete"}}
     admin.admin.create_topics({full: wrong}, wait_for_metadata=True)
@@ -138,68 +156,40 @@ def test_what_is_missing_is_added_and_what_is_wrong_stays_as_it_is(admin: TopicA
     assert admin.find(["links"])["links"].config["cleanup.policy"] == "delete"
 
 
-def test_a_topic_that_is_not_there_is_named(admin: TopicAdmin):
+def test_a_missing_topic_is_named(admin: TopicAdmin):
     assert admin.find(["papers"]) == {}
     with pytest.raises(WrongTopic, match=r"papers does not exist: create the topics with `reflink-worker topics`"):
         admin.check(["papers"])
 
 
-def test_what_cannot_be_created_is_said_in_one_line(admin: TopicAdmin):
+def test_topics_that_cannot_be_created_are_refused(admin: TopicAdmin):
     with pytest.raises(WrongTopic, match="topics cannot be created"):
         admin.create(2, 100)
     assert admin.find(["papers"]) == {}
 
 
-def test_a_clients_partitioner_agrees_with_ours(kafka: KafkaSettings):
+def test_the_partitioner_of_a_client_agrees_with_ours(kafka: KafkaSettings):
     keys = [b"doi:10.1/%d" % number for number in range(20)]
-    producer = KafkaProducer(**kafka.kafka_client())
-    try:
+    with closing(KafkaProducer(**kafka.kafka_client())) as producer:
         sent = [producer.send(kafka.topic("links"), key=key, value=None, headers=[(OUTCOME_HEADER, b"")]) for key in keys]
         assert [future.get(timeout=30).partition for future in sent] == [partition_of(key, 3) for key in keys]
-    finally:
-        producer.close(timeout=5)
 
 
-def test_a_batch_that_would_unpack_to_more_than_a_message_is_refused_by_the_broker(kafka: KafkaSettings):
-    """A client unpacks a batch as a whole: a few kilobytes that unpack to gigabytes would end one parser after the other."""
-    bomb = KafkaProducer(bootstrap_servers=kafka.kafka_bootstrap_servers, compression_type="gzip", max_request_size=100_000_000)
-    try:
+def test_the_broker_refuses_a_batch_that_decompresses_to_more_than_a_message(kafka: KafkaSettings):
+    """A client decompresses a batch as a whole: a few kilobytes that become gigabytes would end one parser after the other."""
+    options: Any = {"compression_type": "gzip", "max_request_size": 100_000_000}
+    with closing(KafkaProducer(bootstrap_servers=kafka.kafka_bootstrap_servers, **options)) as bomb:
         small = bytes(TOPICS["papers"].max_message_bytes - 100_000)
         assert bomb.send(kafka.topic("papers"), key=b"k", value=small).get(timeout=30).offset >= 0
         with pytest.raises(MessageSizeTooLargeError):
             bomb.send(kafka.topic("papers"), key=b"k", value=bytes(60_000_000)).get(timeout=60)
-    finally:
-        bomb.close(timeout=5)
-
-
-@pytest.mark.parametrize(("name", "key"), [("papers", "compression.type"), ("dead-letters", "message.timestamp.type")])
-def test_what_is_enforced_is_checked(name: str, key: str):
-    topic = TOPICS[name]
-    assert topic.configuration()[key] == topic.enforced[key]
-    wrong = topic.configuration() | {key: "producer"}
-    assert key in refusal({name: Found(topic.partitions or 3, wrong)})
-
-
-@pytest.mark.parametrize("name", [topic.name for topic in TOPICS.values() if topic.cleanup == "compact"])
-@pytest.mark.parametrize(("milliseconds", "sound_ms"), [("86400000", "604800000"), (None, "1209600000")])
-def test_tombstones_that_are_kept_for_less_than_stores_are_trusted_are_refused(
-    name: str, milliseconds: str | None, sound_ms: str
-):
-    """Kafka's default, for topics created by hand, is one day; a store is trusted for three and a half days."""
-    config = TOPICS[name].configuration() | {"delete.retention.ms": milliseconds}
-    if milliseconds is None:
-        del config["delete.retention.ms"]
-    partitions = TOPICS[name].partitions or 3
-    message = refusal({name: Found(partitions, config)})
-    assert f"topic p.{name} has delete.retention.ms={milliseconds} and must have at least 604800000" in message
-    check(SETTINGS, {name: Found(partitions, config | {"delete.retention.ms": sound_ms})})
 
 
 @pytest.mark.parametrize(
-    "ask", [TopicAdmin.cluster_id, lambda admin: admin.topic_ids(["papers"]), lambda admin: admin.find(["papers"])]
+    "call", [TopicAdmin.cluster_id, lambda admin: admin.topic_ids(["papers"]), lambda admin: admin.find(["papers"])]
 )
-def test_a_broker_that_goes_away_while_it_is_asked_is_unreachable(
-    kafka: KafkaSettings, monkeypatch: pytest.MonkeyPatch, ask: Callable[[TopicAdmin], object]
+def test_a_broker_that_disconnects_during_a_request_is_unreachable(
+    kafka: KafkaSettings, monkeypatch: pytest.MonkeyPatch, call: Callable[[TopicAdmin], object]
 ):
     def gone(*_: object, **__: object) -> None:
         raise KafkaConnectionError("111 ECONNREFUSED")
@@ -208,4 +198,4 @@ def test_a_broker_that_goes_away_while_it_is_asked_is_unreachable(
         for name in ("describe_cluster", "describe_topics"):
             monkeypatch.setattr(admin.admin, name, gone)
         with pytest.raises(BrokerUnreachable, match="ECONNREFUSED: try again when the broker responds"):
-            ask(admin)
+            call(admin)

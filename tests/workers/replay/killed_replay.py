@@ -16,7 +16,7 @@ from workers.cli import main
 from workers.kafka.transactional_producer import BoundedProducer
 from workers.replay import transaction as replay_sending
 
-#: Before a transaction, within it, before its offsets, after them, and after it: what a kill may part.
+#: Before a transaction, within it, before its offsets, after them, and after it.
 POINTS: Final = ("begin", "sending", "sent", "offsets", "committed")
 #: Small, so that there are many.
 RECORDS: Final = 7
@@ -27,7 +27,7 @@ def die() -> None:
 
 
 class Dying(BoundedProducer):
-    """Dies the how many-th time that it comes to its point."""
+    """A producer that kills the process when it reaches ``point`` for the ``number``-th time."""
 
     point, number = "", 0
 

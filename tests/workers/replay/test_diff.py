@@ -1,4 +1,4 @@
-"""Kinds of change, and what a sample says of all."""
+"""Kinds of change, samples, and estimates from a sample."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from reflink.entities import Link
 from workers.replay.diff import KINDS, Change, Sample, Tally, interval, kind_of
 
 
-def judged(cited: str | None, unresolved: str | None = None) -> Link:
+def link_to(cited: str | None, unresolved: str | None = None) -> Link:
     return Link.from_dict({"reference": "p#1", "citing": "p", "cited": cited, "unresolved": unresolved})
 
 
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        (judged("a"), judged("a"), "unchanged"),
-        (judged("a"), judged("one with a"), "unchanged"),
-        (judged("a"), judged("b"), "relinked"),
-        (judged("a"), judged(None, "empty"), "unlinked"),
-        (judged(None, "empty"), judged("a"), "linked"),
-        (judged(None, "empty"), judged(None, "no-candidate"), "reason"),
-        (judged(None, "empty"), judged(None, "empty"), "unchanged"),
-        (judged("a"), None, "failed"),
+        (link_to("a"), link_to("a"), "unchanged"),
+        (link_to("a"), link_to("one with a"), "unchanged"),
+        (link_to("a"), link_to("b"), "relinked"),
+        (link_to("a"), link_to(None, "empty"), "unlinked"),
+        (link_to(None, "empty"), link_to("a"), "linked"),
+        (link_to(None, "empty"), link_to(None, "no-candidate"), "reason"),
+        (link_to(None, "empty"), link_to(None, "empty"), "unchanged"),
+        (link_to("a"), None, "failed"),
     ],
 )
-def test_what_changed(before: Link, after: Link | None, kind: str):
+def test_the_kind_of_a_change(before: Link, after: Link | None, kind: str):
     assert kind in KINDS
     assert kind_of(before, after, {"one with a": "a", "a": "a", "b": "b"}.__getitem__) == kind
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 10), (10, 10), (3, 10), (5, 1000), (1, 1), (50, 100)])
-def test_intervals_are_wilsons(count: int, of: int):
+def test_intervals_are_wilson_intervals(count: int, of: int):
     expected = binomtest(count, of).proportion_ci(0.95, method="wilson")
     assert interval(count, of) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
-def test_a_sample_has_each_with_the_same_chance_and_is_the_same_for_a_seed():
+def test_a_sample_is_uniform_and_determined_by_its_seed():
     drawn = [0] * 20
     for seed in range(3000):
         sample = Sample[int](5, seed)
@@ -56,17 +56,17 @@ def test_a_sample_has_each_with_the_same_chance_and_is_the_same_for_a_seed():
     assert Sample[int](5, 0).drawn == []
 
 
-def test_a_tally_of_a_sample_says_how_many_of_all():
+def test_a_tally_estimates_the_counts_of_all():
     tally = Tally(examples=1)
-    before, after = judged("a"), judged("b")
+    before, after = link_to("a"), link_to("b")
     changes = [Change("relinked", f"p#{n}", before, after, "text") for n in range(10)]
     changes += [Change("unchanged", f"p#{n}", before, before, "text") for n in range(10, 100)]
     random.Random(1).shuffle(changes)
     tally.take(changes)
-    told = tally.report(1000)
-    assert told["relinked"]["count"] == 10
-    assert told["relinked"]["share"] == 0.1
-    low, high = told["relinked"]["of_all_95"]
+    report = tally.report(1000)
+    assert report["relinked"]["count"] == 10
+    assert report["relinked"]["share"] == 0.1
+    low, high = report["relinked"]["of_all_95"]
     assert low < 100 < high
     assert [len(kept) for kept in tally.kept.values() if kept] == [1]
-    assert "share_95" not in tally.report(100)["relinked"], "all were judged"
+    assert "share_95" not in tally.report(100)["relinked"], "all were re-evaluated"

@@ -11,7 +11,7 @@ RECORDS = st.lists(st.tuples(st.sampled_from([f"key {n}".encode() for n in range
 
 
 @given(RECORDS)
-def test_with_room_for_all_exactly_the_newest_are_not_superseded(records: list[tuple[bytes, bool]]):
+def test_with_space_for_all_keys_exactly_the_newest_records_are_not_superseded(records: list[tuple[bytes, bool]]):
     newest = Newest(len(records))
     last: dict[bytes, tuple[int, bool]] = {}
     for offset, (key, counted) in enumerate(records):
@@ -24,7 +24,7 @@ def test_with_room_for_all_exactly_the_newest_are_not_superseded(records: list[t
 
 
 @given(RECORDS)
-def test_without_room_the_newest_of_each_key_is_never_passed_over(records: list[tuple[bytes, bool]]):
+def test_without_space_the_newest_record_of_a_key_is_never_superseded(records: list[tuple[bytes, bool]]):
     newest = Newest(len(records), max_slots=4)
     last: dict[bytes, int] = {}
     for offset, (key, counted) in enumerate(records):

@@ -1,4 +1,4 @@
-"""The pace of a replay, by a clock of the test's own."""
+"""The pace of a replay, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ class Clock:
     per_second=st.floats(0.1, 5000),
     steps=st.lists(st.tuples(st.floats(0, 3), st.floats(0, 1)), max_size=60),
 )
-def test_never_more_than_so_many_a_second_are_sent_but_for_one_second_saved_up(
-    per_second: float, steps: list[tuple[float, float]]
-):
+def test_the_rate_is_never_exceeded_except_for_a_burst_of_one_second(per_second: float, steps: list[tuple[float, float]]):
     clock = Clock()
     pace = Pace(per_second, 10**9, lambda: 0, clock)
     sent: list[tuple[float, int]] = []
@@ -48,7 +46,7 @@ def test_an_idle_pace_reaches_its_rate():
     assert 0.98 * 200 * 50 <= total <= 200 * 51
 
 
-def test_a_slow_pace_sends_one_at_a_time():
+def test_a_slow_pace_sends_single_records():
     clock = Clock()
     pace, sent = Pace(0.5, 10, lambda: 0, clock), []
     for _ in range(20):
@@ -61,7 +59,7 @@ def test_a_slow_pace_sends_one_at_a_time():
 
 
 @given(ahead=st.integers(1, 500), reads=st.lists(st.integers(0, 200), max_size=50))
-def test_the_reader_is_never_more_than_so_many_behind(ahead: int, reads: list[int]):
+def test_the_unread_records_never_exceed_the_limit(ahead: int, reads: list[int]):
     clock, unread = Clock(), 0
     pace = Pace(1000, ahead, lambda: unread, clock)
     for read in reads:
@@ -74,7 +72,7 @@ def test_the_reader_is_never_more_than_so_many_behind(ahead: int, reads: list[in
         unread = max(0, unread - read)
 
 
-def test_others_may_fill_the_topic_beyond_what_is_allowed():
+def test_nothing_is_allowed_while_others_fill_the_topic_beyond_the_limit():
     clock = Clock()
     pace = Pace(1000, 10, lambda: 5000, clock)
     clock.now += 1
@@ -82,7 +80,7 @@ def test_others_may_fill_the_topic_beyond_what_is_allowed():
     assert pace.held_up
 
 
-def test_a_forecast_goes_by_the_last_minute():
+def test_a_forecast_uses_the_last_minute():
     clock = Clock()
     forecast = Forecast(clock)
     assert (forecast.rate, forecast.left_s(10), forecast.left_s(0)) == (0.0, None, 0.0)

@@ -1,4 +1,4 @@
-"""What of the links a replay selects, and how a selection is read and told apart from another."""
+"""Selections of links: matching, parsing, and comparison with another selection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = {"a": A, "b": B, "c": C}
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("criteria", "selected"),
     [
         ({}, "abc"),
         ({"since": "2d"}, "a"),
@@ -51,22 +51,22 @@ ALL = {"a": A, "b": B, "c": C}
         ({"since": "4d", "unresolved": {ANY}, "not_models": {"minilm"}}, "b"),
     ],
 )
-def test_a_selection_means_what_fits_all_that_it_says(said: dict[str, Any], meant: str):
-    selection = Selection(**{name: frozenset(value) if isinstance(value, set) else value for name, value in said.items()})
-    means = selection.as_of(NOW)
-    assert "".join(name for name, event in ALL.items() if means(event)) == meant
-    for event in ALL.values():  # what is passed over by its key alone is never meant
-        assert selection.may_include(event.link.reference.encode()) or not means(event)
+def test_a_selection_contains_the_links_that_match_all_its_criteria(criteria: dict[str, Any], selected: str):
+    selection = Selection(**{name: frozenset(value) if isinstance(value, set) else value for name, value in criteria.items()})
+    matches = selection.as_of(NOW)
+    assert "".join(name for name, event in ALL.items() if matches(event)) == selected
+    for event in ALL.values():  # the check of the key alone excludes no match
+        assert selection.may_include(event.link.reference.encode()) or not matches(event)
 
 
-def test_papers_are_told_by_the_key_alone_and_other_keys_do_no_harm():
+def test_the_key_alone_determines_the_paper():
     selection = Selection(citing=frozenset({"doi:10.1/a"}))
     assert selection.may_include(b"doi:10.1/a#x")
     assert not any(selection.may_include(key) for key in (b"doi:10.1/ab#x", b"\xff#1", b"", None))
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("90s", NOW - 90_000),
         ("30m", NOW - 1_800_000),
@@ -78,17 +78,17 @@ def test_papers_are_told_by_the_key_alone_and_other_keys_do_no_harm():
         ("1970-01-02", DAY),
     ],
 )
-def test_times_are_read_as_ago_or_iso(text: str, meant: int):
-    assert moment(text, NOW) == meant
+def test_a_time_is_an_age_or_iso_8601(text: str, expected: int):
+    assert moment(text, NOW) == expected
 
 
 @pytest.mark.parametrize("text", ["", "d", "-2d", "2 weeks", "yesterday", "2026-13-01", "3", "1e5d"])
-def test_what_is_no_time_is_told(text: str):
+def test_an_invalid_time_is_refused(text: str):
     with pytest.raises(BadSelection, match="is not a time"):
         moment(text, NOW)
 
 
-def test_ranges_of_probability_include_both_ends_and_may_be_open():
+def test_a_range_of_probabilities_includes_both_ends_and_may_be_open():
     assert probabilities("0.5..0.9") == (0.5, 0.9)
     assert probabilities("0.97..") == (0.97, 1.0)
     assert probabilities("..0.2") == (0.0, 0.2)
@@ -96,7 +96,7 @@ def test_ranges_of_probability_include_both_ends_and_may_be_open():
 
 
 @pytest.mark.parametrize("text", ["", "..", "0.5", "0.9..0.5", "-1..0.5", "0.5..2", "a..b", "nan..1", "0.1..0.2..0.3"])
-def test_what_is_no_range_is_told(text: str):
+def test_an_invalid_range_is_refused(text: str):
     with pytest.raises(BadSelection, match="is not a range"):
         probabilities(text)
 
@@ -105,14 +105,14 @@ NAMES = st.frozensets(st.sampled_from("abcdefgh"))
 
 
 @given(one=NAMES, other=NAMES)
-def test_equal_selections_have_one_digest_and_others_another(one: frozenset[str], other: frozenset[str]):
+def test_only_equal_selections_have_equal_digests(one: frozenset[str], other: frozenset[str]):
     first, second = Selection(citing=one), Selection(citing=other)
     assert (first.digest() == second.digest()) == (one == other)
     assert (differences(first.criteria(), second.criteria()) == "") == (one == other)
     assert first.digest() != Selection(cited=one).digest() or not one
 
 
-def test_a_long_list_is_told_by_its_number_and_not_kept_whole():
+def test_the_criteria_contain_the_length_of_a_long_list():
     many = Selection(citing=frozenset(f"doi:10.1/{n}" for n in range(10_000)))
     assert str(many.criteria()["citing"]).startswith("10000, digest ")
     assert differences(many.criteria(), Selection(since="2d").criteria()) == "citing, since"

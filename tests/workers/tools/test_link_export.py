@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import logging
 import random
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet
 import pytest
 
-from tests.data import ROOT
 from tests.kafka import new_prefix, read_all, send, worker_settings
 from tests.reflink.graph.test_export import GOOD
+from tests.workers.commands import Command, start
 from tests.workers.echo import until
-from workers.cli import main
 from workers.config.settings import KafkaSettings, WorkerSettings
 from workers.errors import WrongTopic
 from workers.kafka.clients import transactional_producer
@@ -73,7 +68,7 @@ def exported(out: Path) -> dict[str, str | None]:
     return {line["link"]["reference"]: line["link"]["cited"] for line in lines}
 
 
-def test_the_newest_of_every_reference_is_exported_and_what_was_aborted_never(
+def test_the_newest_link_of_each_reference_is_exported_and_aborted_links_are_not(
     kafka: KafkaSettings, state: Path, tmp_path: Path
 ):
     (a, b), (c,), (d,) = papers_of(0, 2), papers_of(1, 1), papers_of(2, 1)
@@ -101,7 +96,7 @@ def test_the_newest_of_every_reference_is_exported_and_what_was_aborted_never(
     assert (manifest["references"], manifest["linked"], manifest["unresolved"]) == (4, 3, 1)
 
 
-def test_an_open_transaction_is_waited_for_or_told(kafka: KafkaSettings, state: Path, tmp_path: Path):
+def test_the_export_waits_for_an_open_transaction_or_reports_it(kafka: KafkaSettings, state: Path, tmp_path: Path):
     (a,), (b,) = papers_of(0, 1), papers_of(1, 1)
     with ledger(kafka, state) as producer:
         committed(producer, kafka, link(a), link(b))
@@ -145,55 +140,46 @@ def test_a_transaction_is_in_the_export_with_all_partitions_or_with_none(kafka: 
     assert any(found)
 
 
-def test_what_cannot_be_read_is_told_and_the_command_says_1(
-    kafka: KafkaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+def test_unreadable_records_are_listed_and_the_exit_code_is_1(
+    kafka: KafkaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ):
     newer = json.dumps({**GOOD, "schema_version": 2}).encode()
     send(kafka, "links", [link("doi:10.1/a"), (b"doi:10.1/b#b1.1", newer), (b"doi:10.1/c#b1.1", b'{"schema'), (b"\xff", b"{}")])
     monkeypatch.setenv("REFLINK_KAFKA_BOOTSTRAP_SERVERS", kafka.kafka_bootstrap_servers)
     out = tmp_path / "graph"
     arguments = ["export", "--out", str(out), "--prefix", kafka.topic_prefix, "--format", "csv", "jsonl", "--json"]
-    logging.getLogger().handlers, before = [], logging.getLogger().handlers
-    try:
-        assert main(arguments) == 1
-    finally:
-        logging.getLogger().handlers = before
-    said = capsys.readouterr()
-    manifest = json.loads(said.out)
-    assert (manifest["folder"], manifest["references"], manifest["unreadable"]) == (str(out), 1, 3)
-    assert "reflink-worker: 3 records cannot be read" in said.err
-    told = [json.loads(line) for line in (out / "unreadable.jsonl").read_text().splitlines()]
-    assert {each["key"]: each["why"].split()[0] for each in told} == {
+    code, shown, err = command(*arguments)
+    manifest = json.loads(shown)
+    assert (code, manifest["folder"], manifest["references"], manifest["unreadable"]) == (1, str(out), 1, 3)
+    assert "reflink-worker: 3 records cannot be read" in err
+    listed = [json.loads(line) for line in (out / "unreadable.jsonl").read_text().splitlines()]
+    assert {each["key"]: each["why"].split()[0] for each in listed} == {
         "doi:10.1/b#b1.1": "schema_version",
         "doi:10.1/c#b1.1": "not",
         "\\xff": "schema_version",
     }
-    assert main(arguments) == 1, "the folder is taken"
-    assert "ExportFailed" in capsys.readouterr().err
+    code, _, err = command(*arguments)
+    assert (code, "ExportFailed" in err) == (1, True), "the folder exists"
 
 
-def test_nothing_in_the_topic_is_an_empty_graph(kafka: KafkaSettings, tmp_path: Path):
+def test_an_empty_topic_is_an_empty_graph(kafka: KafkaSettings, tmp_path: Path):
     manifest = export(kafka, tmp_path / "graph", FORMATS)
     assert (manifest["references"], manifest["source"]["offsets"]) == (0, {"0": 0, "1": 0, "2": 0})
     assert pyarrow.parquet.read_table(tmp_path / "graph" / "links.parquet").num_rows == 0
 
 
-def test_a_topic_that_is_not_there_is_refused_and_nothing_is_left(kafka: KafkaSettings, tmp_path: Path):
+def test_a_missing_topic_is_refused_and_no_file_remains(kafka: KafkaSettings, tmp_path: Path):
     with pytest.raises(WrongTopic, match="does not exist"):
         export(kafka.model_copy(update={"topic_prefix": new_prefix()}), tmp_path / "graph", ("csv",))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sigterm_ends_it_with_143_and_nothing_is_left(kafka: KafkaSettings, state: Path, tmp_path: Path):
+def test_sigterm_ends_the_export_with_143_and_no_file_remains(kafka: KafkaSettings, state: Path, tmp_path: Path):
     with ledger(kafka, state) as producer:
         producer.begin_transaction()
         publish(producer, kafka, link("doi:10.1/a"))
-        arguments = ("--out", tmp_path / "graph", "--prefix", kafka.topic_prefix, "--format", "csv", "--wait", "600")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "workers.cli", "export", *arguments],
-            cwd=ROOT,
-            env={"PATH": "/usr/bin:/bin", "REFLINK_KAFKA_BOOTSTRAP_SERVERS": kafka.kafka_bootstrap_servers},
-        )
+        arguments = ("--out", tmp_path / "graph", "--format", "csv", "--wait", "600")
+        process = start("workers.cli", "export", *arguments, kafka=kafka)
         until(lambda: list(tmp_path.glob(".graph.*/table")))
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 143

@@ -60,7 +60,7 @@ class Simulated:
 TRANSACTIONS = st.lists(st.lists(st.integers(0, PARTITIONS - 1), min_size=1, max_size=4), max_size=4)
 
 
-def test_a_whole_moment_has_every_transaction_in_all_its_partitions_or_in_none():
+def test_a_whole_moment_has_all_or_no_partitions_of_each_transaction():
     seen = Counter[bool]()
 
     @settings(max_examples=examples(2000))
@@ -78,9 +78,9 @@ def test_a_whole_moment_has_every_transaction_in_all_its_partitions_or_in_none()
             for name in reader.logs[partition].entries[:end]:
                 if name is not None:
                     taken.setdefault(name, set()).add(partition)
-                    assert name in reader.logs[partition].decided, "what is not committed is never in it"
+                    assert name in reader.logs[partition].decided, "an uncommitted record is never in it"
         if moment.whole:
             assert all(partitions == reader.places[name] for name, partitions in taken.items())
 
     law()
-    assert min(seen[True], seen[False]) > 20, "both kinds were seen"
+    assert min(seen[True], seen[False]) > 20, "both kinds occur"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
 
 from schemas import OverrideEvent
 from tests.kafka import read_all, worker_settings
+from tests.workers.commands import Command
 from tests.workers.echo import running, until
 from tests.workers.links import PARTITIONS, link, publish
-from workers.cli import main
 from workers.config.settings import KafkaSettings, LedgerSettings
 from workers.kafka.bulk_producer import Sender
 from workers.kafka.topics import partition_of
@@ -32,30 +31,22 @@ def put(kafka: KafkaSettings, reference: str, event: OverrideEvent | None, parti
 
 
 @pytest.fixture
-def override(kafka: KafkaSettings, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Any:
-    monkeypatch.setenv("REFLINK_KAFKA_BOOTSTRAP_SERVERS", kafka.kafka_bootstrap_servers)
-    monkeypatch.setenv("REFLINK_TOPIC_PREFIX", kafka.topic_prefix)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["override", *arguments])
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return run
+def override(bound: KafkaSettings, command: Command) -> Command:
+    return lambda *arguments: command("override", *arguments)
 
 
 NOTHING = made(REFERENCE, nothing=True, reason="read it", by="ann")
 
 
-def test_the_ledger_refuses_it_and_heeds_one_at_home(kafka: KafkaSettings, state: Path):
+def test_the_ledger_refuses_it_and_applies_an_override_in_the_right_partition(kafka: KafkaSettings, state: Path):
     publish(kafka, link(REFERENCE, "pmid:1"))
     put(kafka, REFERENCE, NOTHING, ELSEWHERE)
     put(kafka, REFERENCE, None, (HOME + 2) % PARTITIONS)
     before = metrics.DEAD_LETTERS.labels("overrides", "BadRecord")._value.get()
     with running(LedgerStage(settings := worker_settings(kafka, state, LedgerSettings)), settings):
-        until(lambda: read_all(kafka, "dead-letters"), what="it is not refused")
+        until(lambda: read_all(kafka, "dead-letters"), what="it is refused")
         put(kafka, REFERENCE, NOTHING, HOME)
-        until(lambda: len(read_all(kafka, "links")) == 2, what="the one at home is not heeded")
+        until(lambda: len(read_all(kafka, "links")) == 2, what="the valid override is applied")
     (letter,) = read_all(kafka, "dead-letters")
     assert (letter.key, letter.header("reflink-partition")) == (REFERENCE.encode(), str(ELSEWHERE))
     assert f"is in partition {ELSEWHERE}" in letter.header("reflink-message")
@@ -63,7 +54,7 @@ def test_the_ledger_refuses_it_and_heeds_one_at_home(kafka: KafkaSettings, state
     assert metrics.DEAD_LETTERS.labels("overrides", "BadRecord")._value.get() == before + 1
 
 
-def test_the_list_shows_it_as_refused_with_the_reason(kafka: KafkaSettings, override: Any):
+def test_the_list_shows_it_as_refused_with_the_reason(kafka: KafkaSettings, override: Command):
     put(kafka, REFERENCE, NOTHING, ELSEWHERE)
     put(kafka, f"{PAPER}#B2.1", made(f"{PAPER}#B2.1", nothing=True, reason="r", by="ann"), HOME)
     for arguments in (["list"], ["list", "--citing", PAPER]):
@@ -75,11 +66,11 @@ def test_the_list_shows_it_as_refused_with_the_reason(kafka: KafkaSettings, over
         assert f"is in partition {ELSEWHERE}" in refused
         assert count == "1 overrides, 1 refused"
     code, out, err = override("list", "--json")
-    assert [orjson.loads(line)["reference"] for line in out.splitlines()] == [f"{PAPER}#B2.1"], "what `apply` takes"
+    assert [orjson.loads(line)["reference"] for line in out.splitlines()] == [f"{PAPER}#B2.1"], "`apply` accepts these lines"
     assert f"{REFERENCE} is refused: " in err
 
 
-def test_lift_removes_it_where_it_lies(kafka: KafkaSettings, override: Any):
+def test_lift_removes_it_from_its_partition(kafka: KafkaSettings, override: Command):
     put(kafka, REFERENCE, NOTHING, ELSEWHERE)
     assert override("lift", REFERENCE)[:2] == (0, f"{REFERENCE}: removed a refused override from partition {ELSEWHERE}\n")
     assert override("list")[1] == "0 overrides\n"
@@ -88,7 +79,7 @@ def test_lift_removes_it_where_it_lies(kafka: KafkaSettings, override: Any):
     assert "has no override" in err
 
 
-def test_one_at_home_is_lifted_together_with_a_refused_one(kafka: KafkaSettings, override: Any):
+def test_lift_removes_a_valid_and_a_refused_override_together(kafka: KafkaSettings, override: Command):
     put(kafka, REFERENCE, NOTHING, ELSEWHERE)
     put(kafka, REFERENCE, NOTHING, HOME)
     code, out, _ = override("lift", REFERENCE)
@@ -100,7 +91,7 @@ def test_one_at_home_is_lifted_together_with_a_refused_one(kafka: KafkaSettings,
     assert override("list")[1] == "0 overrides\n"
 
 
-def test_a_record_that_is_no_override_keeps_nobody_from_listing_the_others(kafka: KafkaSettings, override: Any):
+def test_an_unreadable_record_is_listed_beside_the_others(kafka: KafkaSettings, override: Command):
     """The previous override of the reference stays in effect, as in the ledger."""
     put(kafka, REFERENCE, NOTHING, HOME)
     with Sender(kafka) as sender:

@@ -1,4 +1,4 @@
-"""Overrides are checked, written with the reference's id to the partition of its paper, and take effect in the link."""
+"""The command ``override`` checks overrides, writes them to the partition of the paper, and waits for the link."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from schemas import LinkEvent, OverrideEvent
 from schemas.links import Curated
 from tests.kafka import read_all
+from tests.workers.commands import Command
 from tests.workers.echo import meanwhile
 from tests.workers.links import PARTITIONS, link, publish
-from workers.cli import main
 from workers.config.settings import KafkaSettings
 from workers.errors import BrokerUnreachable
 from workers.kafka.topics import partition_of
@@ -29,7 +29,7 @@ REFERENCE = f"{PAPER}#B12.1"
 
 
 @pytest.mark.parametrize("text", [PAPER, "", "#", "#B1", f"{PAPER}#", f"{PAPER}#\udcff", f"{PAPER}#a\n"])
-def test_a_reference_is_a_paper_and_a_name(text: str):
+def test_the_id_of_a_reference_has_a_paper_and_a_name(text: str):
     with pytest.raises(BadOverride, match="is not the id of a reference"):
         reference_id(text)
     assert reference_id(REFERENCE) == REFERENCE
@@ -46,25 +46,25 @@ def test_a_reference_is_a_paper_and_a_name(text: str):
         (" isbn:978 3 ", "isbn:978%203"),
     ],
 )
-def test_works_are_named_as_the_catalog_names_them(text: str, work: str):
+def test_ids_of_works_are_normalised_as_in_the_catalog(text: str, work: str):
     assert normal_work(text) == work
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "10.1000/abc", "doi:abc", "pmid:x", "PMC123", ":a", "a:", "https://doi.org/10.1/a", REFERENCE]
 )
-def test_what_is_no_work_is_told(text: str):
+def test_an_invalid_id_of_a_work_is_refused(text: str):
     with pytest.raises(BadOverride, match="is not a work id"):
         normal_work(text)
 
 
-def test_a_sources_own_name_of_a_work_must_be_meant():
+def test_other_ids_of_works_need_any_name():
     assert normal_work("record-17", any_name=True) == "record-17"
     with pytest.raises(BadOverride, match="is not a pmid"):
         normal_work("pmid:x", any_name=True)
 
 
-def test_its_own_paper_is_refused_unless_it_is_meant():
+def test_the_own_paper_of_a_reference_is_refused_without_force():
     for paper in (PAPER, PAPER.upper().replace("DOI:", "doi:")):
         with pytest.raises(BadOverride, match=r"its own paper, doi:10.5555/a.paper: use --force"):
             made(REFERENCE, pinned=paper, reason="r", by=None)
@@ -72,7 +72,7 @@ def test_its_own_paper_is_refused_unless_it_is_meant():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {},
         {"nothing": True, "pinned": "pmid:1"},
@@ -80,9 +80,9 @@ def test_its_own_paper_is_refused_unless_it_is_meant():
         {"reason": " ", "nothing": True},
     ],
 )
-def test_an_override_says_one_thing_and_why(said: dict[str, Any]):
+def test_an_override_has_one_decision_and_a_reason(fields: dict[str, Any]):
     with pytest.raises(BadOverride, match=REFERENCE):
-        made(REFERENCE, **{"reason": "r", "by": None, **said})
+        made(REFERENCE, **{"reason": "r", "by": None, **fields})
 
 
 def test_a_line_of_a_file_is_an_override_without_version_and_time():
@@ -95,7 +95,7 @@ def test_a_line_of_a_file_is_an_override_without_version_and_time():
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (b"{", "not JSON"),
         (b"[]", "not a JSON object"),
@@ -107,8 +107,8 @@ def test_a_line_of_a_file_is_an_override_without_version_and_time():
         (b'{"reference": "a#b", "nothing": true, "pinned": "pmid:1", "reason": "r"}', "exactly one of"),
     ],
 )
-def test_a_line_that_cannot_be_meant_is_told(line: bytes, told: str):
-    with pytest.raises(BadOverride, match=told):
+def test_an_invalid_line_is_refused(line: bytes, message: str):
+    with pytest.raises(BadOverride, match=message):
         from_line(line, by=None)
 
 
@@ -123,27 +123,19 @@ def test_a_link_shows_an_override_by_its_time():
 
 
 @pytest.fixture
-def command(kafka: KafkaSettings, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Any:
+def override(bound: KafkaSettings, monkeypatch: pytest.MonkeyPatch, command: Command) -> Command:
     """Return a function that runs the command as the user ann. It returns the exit code, stdout and stderr."""
-    monkeypatch.setenv("REFLINK_KAFKA_BOOTSTRAP_SERVERS", kafka.kafka_bootstrap_servers)
-    monkeypatch.setenv("REFLINK_TOPIC_PREFIX", kafka.topic_prefix)
     monkeypatch.setattr("getpass.getuser", lambda: "ann")
-    publish(kafka, link(f"{PAPER}#gone"), link(REFERENCE, "pmid:1"), link(f"{PAPER}#B2.1", None), f"{PAPER}#gone")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["override", *arguments])
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return run
+    publish(bound, link(f"{PAPER}#gone"), link(REFERENCE, "pmid:1"), link(f"{PAPER}#B2.1", None), f"{PAPER}#gone")
+    return lambda *arguments: command("override", *arguments)
 
 
 def written(kafka: KafkaSettings) -> dict[str, OverrideEvent]:
     return read_overrides(kafka, PARTITIONS)
 
 
-def test_pin_list_and_lift(kafka: KafkaSettings, command: Any):
-    code, out, err = command("pin", REFERENCE, "doi:10.1000/ABC", "--reason", "misprinted year")
+def test_pin_list_and_lift(kafka: KafkaSettings, override: Command):
+    code, out, err = override("pin", REFERENCE, "doi:10.1000/ABC", "--reason", "misprinted year")
     assert (code, err) == (0, "")
     assert out == f"{REFERENCE}: pinned to doi:10.1000/abc\n  previous link: pmid:1\n"
     (record,) = read_all(kafka, "overrides")
@@ -151,53 +143,49 @@ def test_pin_list_and_lift(kafka: KafkaSettings, command: Any):
     event = OverrideEvent.from_json(record.value or b"")
     assert (event.pinned, event.reason, event.by) == ("doi:10.1000/abc", "misprinted year", "ann")
     assert abs(event.at / 1000 - time.time()) < 600
-    assert command("nothing", f"{PAPER}#B2.1", "--reason", "a letter", "--by", "bob")[0] == 0
-    code, out, _ = command("list", "--citing", PAPER, "--json")
+    assert override("nothing", f"{PAPER}#B2.1", "--reason", "a letter", "--by", "bob")[0] == 0
+    code, out, _ = override("list", "--citing", PAPER, "--json")
     assert [OverrideEvent.from_json(line).reference for line in out.splitlines()] == [REFERENCE, f"{PAPER}#B2.1"]
-    assert command("list", "--citing", "doi:10.5555/other")[1] == "0 overrides\n"
-    assert "pinned to doi:10.1000/abc" in command("list")[1]
-    code, out, _ = command("lift", REFERENCE)
+    assert override("list", "--citing", "doi:10.5555/other")[1] == "0 overrides\n"
+    assert "pinned to doi:10.1000/abc" in override("list")[1]
+    code, out, _ = override("lift", REFERENCE)
     assert code == 0
     assert out.startswith(f"{REFERENCE}: lifted\n  before: pinned to doi:10.1000/abc, ")
     assert read_all(kafka, "overrides")[-1].value is None or read_all(kafka, "overrides")[-2].value is None
     assert set(written(kafka)) == {f"{PAPER}#B2.1"}
-    code, _, err = command("lift", REFERENCE)
+    code, _, err = override("lift", REFERENCE)
     assert code == 2
     assert "has no override" in err
 
 
-def test_forbidden_works_add_up_until_only_these_are_asked_for(kafka: KafkaSettings, command: Any):
-    assert command("forbid", REFERENCE, "pmid:2", "pmid:1", "--reason", "first")[0] == 0
-    assert command("forbid", REFERENCE, "pmid:3", "--reason", "second")[0] == 0
+def test_forbidden_works_are_added_unless_only_replaces_them(kafka: KafkaSettings, override: Command):
+    assert override("forbid", REFERENCE, "pmid:2", "pmid:1", "--reason", "first")[0] == 0
+    assert override("forbid", REFERENCE, "pmid:3", "--reason", "second")[0] == 0
     assert written(kafka)[REFERENCE].forbidden == ("pmid:1", "pmid:2", "pmid:3")
-    assert command("forbid", REFERENCE, "pmid:4", "--only", "--reason", "third")[0] == 0
+    assert override("forbid", REFERENCE, "pmid:4", "--only", "--reason", "third")[0] == 0
     assert written(kafka)[REFERENCE].forbidden == ("pmid:4",)
-    assert command("pin", REFERENCE, "pmid:9", "--reason", "found")[0] == 0
-    code, _, err = command("forbid", REFERENCE, "pmid:5", "--reason", "r")
+    assert override("pin", REFERENCE, "pmid:9", "--reason", "found")[0] == 0
+    code, _, err = override("forbid", REFERENCE, "pmid:5", "--reason", "r")
     assert code == 2
     assert "pinned to pmid:9 already: --only" in err
     assert written(kafka)[REFERENCE].pinned == "pmid:9"
 
 
 @pytest.mark.parametrize("reference", [f"{PAPER}#other", f"{PAPER}#gone"])
-def test_a_reference_that_is_not_there_is_refused_unless_it_may_come(kafka: KafkaSettings, command: Any, reference: str):
-    code, _, err = command("nothing", reference, "--reason", "r")
+def test_a_reference_without_a_link_is_refused_without_unknown(kafka: KafkaSettings, override: Command, reference: str):
+    code, _, err = override("nothing", reference, "--reason", "r")
     assert code == 2
     assert f"has no reference {reference}" in err
     assert "--unknown" in err
     assert not written(kafka)
-    assert command("nothing", reference, "--reason", "r", "--unknown")[0] == 0
+    assert override("nothing", reference, "--reason", "r", "--unknown")[0] == 0
     assert set(written(kafka)) == {reference}
 
 
-def test_what_cannot_be_meant_writes_nothing(kafka: KafkaSettings, command: Any):
-    for arguments in (
-        ["pin", PAPER, "pmid:1"],
-        ["pin", REFERENCE, "pmid:x"],
-        ["pin", REFERENCE, PAPER],
-        ["forbid", REFERENCE, "x"],
-    ):
-        assert command(*arguments, "--reason", "r")[0] == 2
+def test_invalid_arguments_write_nothing(kafka: KafkaSettings, override: Command):
+    pins = [("pin", PAPER, "pmid:1"), ("pin", REFERENCE, "pmid:x"), ("pin", REFERENCE, PAPER)]
+    for arguments in (*pins, ("forbid", REFERENCE, "x")):
+        assert override(*arguments, "--reason", "r")[0] == 2
     assert read_all(kafka, "overrides") == []
 
 
@@ -216,27 +204,24 @@ def ledger(kafka: KafkaSettings, event: LinkEvent) -> AbstractContextManager[Non
     return meanwhile(work)
 
 
-def test_it_waits_until_the_link_shows_it(kafka: KafkaSettings, command: Any):
+def test_the_command_waits_until_the_link_shows_the_override(kafka: KafkaSettings, override: Command):
     with ledger(kafka, link(REFERENCE, "pmid:9", method="curator")):
-        code, out, _ = command("pin", REFERENCE, "pmid:9", "--reason", "r", "--wait", "100", "--json")
+        code, out, _ = override("pin", REFERENCE, "pmid:9", "--reason", "r", "--wait", "100", "--json")
     assert code == 0
-    told = orjson.loads(out)
-    assert (told["reference"], told["link"]["link"]["cited"], told["link_before"]["link"]["cited"]) == (
-        REFERENCE,
-        "pmid:9",
-        "pmid:1",
-    )
-    assert told["link"]["curated"]["at"] == told["override"]["at"]
+    shown = orjson.loads(out)
+    cited = [shown[name]["link"]["cited"] for name in ("link", "link_before")]
+    assert (shown["reference"], cited) == (REFERENCE, ["pmid:9", "pmid:1"])
+    assert shown["link"]["curated"]["at"] == shown["override"]["at"]
 
 
-def test_it_says_when_the_link_does_not_show_it(kafka: KafkaSettings, command: Any):
-    code, _, err = command("nothing", REFERENCE, "--reason", "r", "--wait", "0.5")
+def test_the_command_fails_if_the_link_does_not_show_the_override_in_time(kafka: KafkaSettings, override: Command):
+    code, _, err = override("nothing", REFERENCE, "--reason", "r", "--wait", "0.5")
     assert code == 1
     assert "written, but the link does not show it after 0.5 s" in err
     assert REFERENCE in written(kafka)
 
 
-def test_many_are_applied_or_none(kafka: KafkaSettings, command: Any, tmp_path: Path):
+def test_a_file_is_applied_as_a_whole_or_not_at_all(kafka: KafkaSettings, override: Command, tmp_path: Path):
     file = tmp_path / "overrides.jsonl"
     good = [
         {"reference": REFERENCE, "pinned": "DOI:10.1000/X", "reason": "r"},
@@ -244,38 +229,38 @@ def test_many_are_applied_or_none(kafka: KafkaSettings, command: Any, tmp_path: 
     ]
     bad = [{"reference": "x", "nothing": True, "reason": "r"}, good[0]]
     file.write_bytes(b"\n".join(map(orjson.dumps, good + bad)))
-    code, _, err = command("apply", str(file))
+    code, _, err = override("apply", str(file))
     assert code == 2
     assert f"{file}:3: " in err
     assert f"{file}:4: {REFERENCE} occurs twice" in err
     assert "2 invalid lines: nothing was written" in err
     assert not written(kafka)
     file.write_bytes(b"\n".join(map(orjson.dumps, [*good, {"reference": f"{PAPER}#new", "nothing": True, "reason": "r"}])))
-    assert command("apply", str(file))[0] == 2
+    assert override("apply", str(file))[0] == 2
     assert not written(kafka)
-    code, out, _ = command("apply", str(file), "--unknown", "--json")
+    code, out, _ = override("apply", str(file), "--unknown", "--json")
     assert (code, orjson.loads(out)) == (0, {"written": 3})
     assert {each.by for each in written(kafka).values()} == {"ann", "bob"}
     before = written(kafka)
-    file.write_text(command("list", "--json")[1])
-    assert command("apply", str(file), "--unknown")[1] == "3 overrides written\n"
-    assert written(kafka) == before, "what `list` writes is what `apply` reads"
+    file.write_text(override("list", "--json")[1])
+    assert override("apply", str(file), "--unknown")[1] == "3 overrides written\n"
+    assert written(kafka) == before, "`apply` reads the output of `list`"
 
 
-def test_links_of_many_papers_are_found_at_once(kafka: KafkaSettings):
+def test_links_of_many_papers_are_found_in_one_pass(kafka: KafkaSettings):
     references = [f"doi:10.5555/{n}#r1" for n in range(12)]
     publish(kafka, *(link(reference, "pmid:1") for reference in references))
     publish(kafka, *(link(reference, "pmid:2") for reference in references[:6]), references[0])
-    heard: list[tuple[int, int]] = []
-    found = find_links(kafka, PARTITIONS, [*references, "doi:10.5555/none#r1"], lambda *told: heard.append(told))
+    reported: list[tuple[int, int]] = []
+    found = find_links(kafka, PARTITIONS, [*references, "doi:10.5555/none#r1"], lambda *progress: reported.append(progress))
     cited = {reference: event and event.link.cited for reference, event in found.items()}
     wanted = [None, *(["pmid:2"] * 5), *(["pmid:1"] * 6), None]
     assert list(cited.values()) == wanted
-    assert heard[-1][0] == heard[-1][1] > 0
+    assert reported[-1][0] == reported[-1][1] > 0
 
 
-def test_no_broker_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: Any):
+def test_an_unreachable_broker_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, command: Command):
     monkeypatch.setenv("REFLINK_KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:9")
     monkeypatch.setenv("REFLINK_KAFKA_CONNECT_TIMEOUT_S", "1")
-    assert main(["override", "list"]) == BrokerUnreachable.exit_code
-    assert capsys.readouterr().err.count("\n") == 1
+    code, _, err = command("override", "list")
+    assert (code, err.count("\n")) == (BrokerUnreachable.exit_code, 1)

@@ -17,8 +17,8 @@ from reflink.entities import Link, Reference, Work
 from reflink.linking.policy import Open
 from schemas import CatalogEvent, FallbackEvent, ManifestEvent, Outcome, OutcomesEvent
 from tests.kafka import create_topics, lag, new_prefix, read_all, worker_settings
+from tests.workers.commands import Command, set_environment
 from tests.workers.echo import Running, until
-from workers.cli import main
 from workers.config.settings import FallbackSettings, KafkaSettings, LedgerSettings, LinkerSettings, ParserSettings
 from workers.devkit.broker import Broker
 from workers.kafka.bulk_producer import Sender
@@ -75,8 +75,7 @@ def workers(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def bound(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> KafkaSettings:
-    monkeypatch.setenv("REFLINK_KAFKA_BOOTSTRAP_SERVERS", workers.kafka.kafka_bootstrap_servers)
-    monkeypatch.setenv("REFLINK_TOPIC_PREFIX", workers.kafka.topic_prefix)
+    set_environment(monkeypatch, workers.kafka)
     return workers.kafka
 
 
@@ -86,9 +85,10 @@ def left(kafka: KafkaSettings, topic: str) -> set[bytes | None]:
     return {key for key, value in newest.items() if value is not None}
 
 
-def test_a_link_comes_out_and_nothing_is_left(bound: KafkaSettings, capsys: Any):
-    assert main(["check", "--timeout", "200"]) == 0, capsys.readouterr().err
-    lines = capsys.readouterr().out.splitlines()
+def test_a_link_is_published_and_removed(bound: KafkaSettings, command: Command):
+    code, out, err = command("check", "--timeout", "200")
+    assert code == 0, err
+    lines = out.splitlines()
     names = ["work offered", "paper parsed", "reference linked", "other reference settled", "withdrawn"]
     assert [line.split("s  ")[1].split(":")[0] for line in lines] == names
     assert f"by identifier to doi:{PREFIX}" in lines[2]
@@ -97,39 +97,38 @@ def test_a_link_comes_out_and_nothing_is_left(bound: KafkaSettings, capsys: Any)
     assert read_all(bound, "dead-letters") == []
 
 
-def test_the_result_is_told_as_json(bound: KafkaSettings, capsys: Any):
-    assert main(["check", "--timeout", "200", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["ok"]
+def test_the_result_is_printed_as_json(bound: KafkaSettings, command: Command):
+    code, out, _ = command("check", "--timeout", "200", "--json")
+    result = json.loads(out)
     seconds = [step["seconds"] for step in result["steps"]]
+    assert (code, result["ok"], len(seconds)) == (0, True, 5)
     assert seconds == sorted(seconds)
-    assert len(seconds) == 5
 
 
 @pytest.mark.parametrize("name", ["linker", "fallback"])
-def test_without_a_worker_it_fails_and_names_it_and_all_is_withdrawn(
-    name: str, workers: Workers, bound: KafkaSettings, capsys: Any
+def test_without_a_worker_the_check_fails_names_it_and_withdraws_all(
+    name: str, workers: Workers, bound: KafkaSettings, command: Command
 ):
     workers.stop(name)
     try:
         for seconds in ("6", "60"):  # a busy machine may need longer to get this far
-            assert main(["check", "--timeout", seconds, "--json"]) == 1
-            shown = capsys.readouterr()
-            failure = json.loads(shown.out)["failure"]
+            code, out, err = command("check", "--timeout", seconds, "--json")
+            failure = json.loads(out)["failure"]
             if failure.startswith(f"{name}: "):
                 break
         assert failure.startswith(f"{name}: ")
         assert f"check that a {name} runs" in failure
-        assert shown.err == f"reflink-worker: CheckFailed: {failure}\n"
+        assert code == 1
+        assert err == f"reflink-worker: CheckFailed: {failure}\n"
     finally:
         workers.start(name)
         workers.wait_ready()
     for group, topic in {"parser": "papers", "linker": "references", "fallback": "fallback", "ledger": "outcomes"}.items():
         until(lambda group=group, topic=topic: lag(bound, group, topic) == 0, what=f"{group} has read all")
-    until(lambda: left(bound, "links") == left(bound, "catalog") == set(), what="it is withdrawn after all")
+    until(lambda: left(bound, "links") == left(bound, "catalog") == set(), what="all is withdrawn")
 
 
-def test_a_paper_that_becomes_a_dead_letter_is_told_at_once(workers: Workers, bound: KafkaSettings):
+def test_a_dead_letter_of_the_paper_is_reported_at_once(workers: Workers, bound: KafkaSettings):
     workers.stop("parser")
     workers.start("parser", max_paper_bytes=100)
     try:
@@ -142,7 +141,7 @@ def test_a_paper_that_becomes_a_dead_letter_is_told_at_once(workers: Workers, bo
         workers.start("parser")
 
 
-def test_a_reference_that_was_judged_before_its_work_came_is_woken_and_the_paper_is_not_sent_again(
+def test_a_reference_decided_before_its_work_arrived_is_re_evaluated_without_sending_the_paper_again(
     workers: Workers, bound: KafkaSettings
 ):
     sentinel = Sentinel("aabbccddeeff0011")
@@ -160,7 +159,7 @@ def test_a_reference_that_was_judged_before_its_work_came_is_woken_and_the_paper
 # The paper of the check
 
 
-def test_the_paper_is_what_the_check_needs():
+def test_the_paper_has_one_reference_to_the_work_and_one_without_identifiers():
     sentinel = Sentinel("00112233445566ff")
     paper = jats.parse(sentinel.paper(), source="check")
     first, second = paper.references
@@ -185,7 +184,7 @@ def observe(sentinel: Sentinel, topic: str, event: Any, key: str = "") -> None:
     sentinel.observe(topic, record)
 
 
-def test_what_was_heard_says_where_it_stopped():
+def test_the_observed_records_determine_the_worker_that_stopped():
     sentinel = Sentinel("00", version=1)
     assert sentinel.stopped_at().startswith("broker: the work that it cites")
     work = CatalogEvent(schema_version=1, work=sentinel.work)
@@ -203,14 +202,14 @@ def test_what_was_heard_says_where_it_stopped():
     assert sentinel.stopped_at().startswith("ledger: ")
 
 
-def test_others_papers_are_none_of_its_business():
+def test_records_of_other_papers_are_ignored():
     sentinel, other = Sentinel("00", version=1), Sentinel("01", version=1)
     observe(sentinel, "outcomes", outcome(other, "r1"), key=other.citing)
     observe(sentinel, "catalog", CatalogEvent(schema_version=1, work=other.work), key=other.work.id)
     assert sentinel == Sentinel("00", version=1)
 
 
-def test_what_is_left_behind_is_laid_to_whom_it_is_due():
+def test_the_worker_responsible_for_a_remaining_record_is_named():
     sentinel = Sentinel("00", version=1)
     assert sentinel.left_behind().startswith("parser: ")
     paper = {"citing": sentinel.citing, "paper_version": 2, "arrived": 0, "withdrawn": True}
@@ -222,15 +221,15 @@ def test_what_is_left_behind_is_laid_to_whom_it_is_due():
     assert sentinel.left_behind().startswith("ledger: the paper itself remains in the catalog topic: check that a ledger runs")
 
 
-def test_it_is_sent_again_only_when_it_was_judged_without_its_work():
+def test_the_paper_is_sent_again_only_if_it_was_decided_without_its_work():
     sentinel = Sentinel("00", version=1, offered=True, parsed=True, _sent_at=-inf)
-    assert not sentinel.must_be_sent_again(), "not judged yet: the workers may be behind"
+    assert not sentinel.must_be_sent_again(), "not decided yet: the workers may have lag"
     for reference in ("r1", "r2"):
         observe(sentinel, "outcomes", outcome(sentinel, reference, unresolved="not-in-catalog"))
     assert sentinel.must_be_sent_again()
     sentinel._sent_at = monotonic()
-    assert not sentinel.must_be_sent_again(), "the ledger may wake it yet"
+    assert not sentinel.must_be_sent_again(), "the ledger may still re-evaluate it"
     sentinel._sent_at = -inf
     assert "at offset -1 of the catalog topic (not-in-catalog): compare reflink_catalog_offset" in sentinel.stopped_at()
     sentinel.version = 2
-    assert not sentinel.must_be_sent_again(), "the next version is on its way"
+    assert not sentinel.must_be_sent_again(), "the next version was sent"
