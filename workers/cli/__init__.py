@@ -21,10 +21,9 @@ from workers.cli import (
     snapshotting,
     withdrawing,
 )
-from workers.cli.command import add_commands
+from workers.cli.command import add_commands, report
 from workers.demo.command import add_arguments as add_demo
 from workers.demo.command import run as run_demo
-from workers.errors import WorkerError
 
 _EPILOG: Final = """\
 Every setting is an environment variable REFLINK_… or a line of the TOML file that REFLINK_CONFIG names;
@@ -42,18 +41,20 @@ first steps:
 """
 
 
+_COMMANDS: Final = (
+    *(processes, filling, withdrawing, snapshotting, exporting, checking),
+    *(dead_letters, overriding, replaying, access, pages),
+)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Expected errors are one line on stderr."""
     guard()
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
-    except WorkerError as error:
-        complain(f"reflink-worker: {type(error).__name__}: {error}")
-        return error.exit_code
     except ReflinkError as error:
-        complain(f"reflink-worker: {type(error).__name__}: {error}")
-        return 1
+        return report(error)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -72,20 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command = add_commands(parser)
-    modules = (
-        processes,
-        filling,
-        withdrawing,
-        snapshotting,
-        exporting,
-        checking,
-        dead_letters,
-        overriding,
-        replaying,
-        access,
-        pages,
-    )
-    for module in modules:
+    for module in _COMMANDS:
         module.add_to(command)
     add_demo(command("demo", "run the whole pipeline on this machine, with its own Kafka broker", run_demo))
     return parser

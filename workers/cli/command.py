@@ -9,6 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from reflink.terminal import complain
+from workers.config import settings as configuration
+from workers.config.settings import S
+from workers.errors import WorkerError
 from workers.signals import handling
 
 #: Runs a command with its parsed arguments and returns the exit code.
@@ -28,6 +32,25 @@ def add_commands(parser: argparse.ArgumentParser) -> AddCommand:
         return added
 
     return command
+
+
+def add_output(parser: argparse.ArgumentParser, json: str, *, prefix: bool = True) -> None:
+    """Add ``--json`` with this help text and ``--quiet``, and ``--prefix`` for ``settings_of``."""
+    if prefix:
+        parser.add_argument("--prefix", help="prefix of the topics (default: REFLINK_TOPIC_PREFIX)")
+    parser.add_argument("--json", action="store_true", help=json)
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def settings_of(arguments: argparse.Namespace, model: type[S]) -> S:
+    """Return the settings, with the topic prefix of ``--prefix`` if it is given. Raises BadSettings."""
+    return configuration.read(model, **({} if arguments.prefix is None else {"topic_prefix": arguments.prefix}))
+
+
+def report(error: Exception) -> int:
+    """Print an error in one line and return its exit code."""
+    complain(f"reflink-worker: {type(error).__name__}: {error}")
+    return error.exit_code if isinstance(error, WorkerError) else 1
 
 
 def tool_logs(name: str, *, quiet: bool) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from reflink.errors import ReflinkError
 from reflink.terminal import complain, one_line
-from workers.cli.command import AddCommand, add_commands
+from workers.cli.command import AddCommand, add_commands, report
 from workers.config import settings as configuration
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _replay(arguments: argparse.Namespace) -> int:
         with counting("dead letters", quiet=arguments.quiet, total=len(chosen)) as progress:
             count, failed = resolver.replay([letter.offset for letter in chosen], value=value, done=progress)
     for error in failed:
-        complain(f"reflink-worker: {type(error).__name__}: {error}")
+        report(error)
     print(f"{count} replayed" + (f", {len(failed)} could not be" if failed else ""))
     return 1 if failed else code
 

@@ -9,8 +9,7 @@ from typing import Final
 
 from reflink.graph import FORMATS
 from reflink.terminal import complain
-from workers.cli.command import AddCommand, ended_by_sigterm, tool_logs
-from workers.config import settings as configuration
+from workers.cli.command import AddCommand, add_output, ended_by_sigterm, settings_of, tool_logs
 from workers.config.settings import KafkaSettings
 
 _EPILOG: Final = """\
@@ -32,7 +31,6 @@ def add_to(command: AddCommand) -> None:
     export = command("export", "write the current links as Parquet, CSV and JSON lines", _export, _EPILOG)
     export.add_argument("--out", type=Path, required=True, metavar="DIR", help="an empty or new folder")
     export.add_argument("--format", nargs="+", choices=FORMATS, default=FORMATS, help=f"default: {' '.join(FORMATS)}")
-    export.add_argument("--prefix", help="prefix of the topic (default: REFLINK_TOPIC_PREFIX)")
     export.add_argument(
         "--wait",
         type=float,
@@ -40,17 +38,14 @@ def add_to(command: AddCommand) -> None:
         metavar="SECONDS",
         help="maximum wait for a moment without open transactions (default 10); the manifest has the result",
     )
-    export.add_argument("--json", action="store_true", help="print the manifest as a JSON object")
-    export.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_output(export, "print the manifest as a JSON object")
 
 
 def _export(arguments: argparse.Namespace) -> int:
     from workers.cli.progress import phases
     from workers.tools.link_export import export
 
-    settings = configuration.read(KafkaSettings)
-    if arguments.prefix is not None:
-        settings = settings.model_copy(update={"topic_prefix": arguments.prefix})
+    settings = settings_of(arguments, KafkaSettings)
     tool_logs("export", quiet=arguments.quiet)
     names = {"read": "offsets read", "written": "references written"}
     with ended_by_sigterm(), phases("exporting", names, quiet=arguments.quiet) as progress:

@@ -9,7 +9,7 @@ from pathlib import Path
 from reflink.cli.inputs import add_follow_links, read_contents
 from reflink.errors import ReflinkError
 from reflink.terminal import complain
-from workers.cli.command import AddCommand
+from workers.cli.command import AddCommand, report
 from workers.config import settings as configuration
 from workers.config.settings import KafkaSettings
 
@@ -104,7 +104,7 @@ def _publish(arguments: argparse.Namespace) -> int:
                 )
             except ReflinkError as error:
                 bad += 1
-                complain(f"reflink-worker: {type(error).__name__}: {error}")
+                report(error)
                 continue
             publish([record], sender)
             progress(sender.sent)

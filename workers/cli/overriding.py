@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reflink.terminal import complain, one_line
-from workers.cli.command import AddCommand, add_commands, ended_by_sigterm, tool_logs
-from workers.config import settings as configuration
+from workers.cli.command import AddCommand, add_commands, add_output, ended_by_sigterm, report, settings_of, tool_logs
 from workers.config.settings import KafkaSettings
 
 if TYPE_CHECKING:
@@ -63,17 +62,17 @@ def add_to(command: AddCommand) -> None:
         each.add_argument(
             "--wait", type=float, metavar="SECONDS", help="wait until the link shows the override, at most this long"
         )
-        _add_output(each, "print the override and its link as a JSON object")
+        add_output(each, "print the override and its link as a JSON object")
     listing = verb("list", "list overrides in force, and refused ones", _list)
     listing.add_argument("--citing", metavar="PAPER", help="only of this paper")
-    _add_output(listing, "print one JSON object per line, for `apply`")
+    add_output(listing, "print one JSON object per line, for `apply`")
     apply = verb("apply", "write the overrides of a file, after checking all of them", _apply)
     apply.add_argument("file", type=Path, metavar="FILE", help="a JSON object per line: reference, reason, one of pinned, "
                        "nothing, forbidden, and optionally by. It replaces the present override")  # fmt: skip
     _add_by(apply)
     _add_unknown(apply)
     apply.add_argument("--force", action="store_true", help="allow own papers, and ids of unusual form")
-    _add_output(apply, "print counts as a JSON object")
+    add_output(apply, "print counts as a JSON object")
 
 
 def _add_reference(parser: argparse.ArgumentParser) -> None:
@@ -88,12 +87,6 @@ def _add_unknown(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unknown", action="store_true", help="do not check that the reference exists")
 
 
-def _add_output(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--prefix", help="prefix of the topics (default: REFLINK_TOPIC_PREFIX)")
-    parser.add_argument("--json", action="store_true", help=what)
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-
-
 def _user() -> str | None:
     try:
         return getpass.getuser()
@@ -102,13 +95,12 @@ def _user() -> str | None:
 
 
 def _settings(arguments: argparse.Namespace) -> KafkaSettings:
-    settings = configuration.read(KafkaSettings)
     tool_logs("override", quiet=True)
-    return settings if arguments.prefix is None else settings.model_copy(update={"topic_prefix": arguments.prefix})
+    return settings_of(arguments, KafkaSettings)
 
 
 def _refused(error: Exception) -> int:
-    complain(f"reflink-worker: {type(error).__name__}: {error}")
+    report(error)
     return 2
 
 
@@ -132,7 +124,7 @@ def _decide(arguments: argparse.Namespace) -> int:
             before = read_overrides(settings, partitions, event.citing).get(event.reference)
             if forbidden and not arguments.only and before is not None:
                 if not before.forbidden:
-                    raise BadOverride(f"{event.reference}: {_what(before)} already: --only to forbid works instead")
+                    raise BadOverride(f"{event.reference}: {_decision(before)} already: --only to forbid works instead")
                 event = made(arguments.reference, forbidden=(*before.forbidden, *event.forbidden), **fields)
             link = _looked_up(arguments, settings, partitions, [event.reference])[event.reference]
             return _written(arguments, Curator(settings, partitions), event.reference, event, before, link)
@@ -200,9 +192,9 @@ def _written(
         as_json = {name: None if each is None else each.to_dict() for name, each in events.items()}
         print(orjson.dumps({"reference": reference, **as_json}).decode())
     else:
-        print(one_line(f"{reference}: {'lifted' if event is None else _what(event)}"))
+        print(one_line(f"{reference}: {'lifted' if event is None else _decision(event)}"))
         if before is not None:
-            print(one_line(f"  before: {_what(before)}, {_by(before)}"))
+            print(one_line(f"  before: {_decision(before)}, {_by(before)}"))
         if link is not None and link.link.cited != getattr(event, "pinned", None):
             print(one_line(f"  previous link: {link.link.cited or 'none, ' + str(link.link.unresolved)}"))
         if shown is not None:
@@ -222,7 +214,7 @@ def _list(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     listed = list_overrides(settings, partitions_of(settings)).of(arguments.citing)
     for reference, event in sorted(listed.holding.items()):
-        line = event.to_json().decode() if arguments.json else f"{reference}  {_what(event)}  {_by(event)}: {event.reason}"
+        line = event.to_json().decode() if arguments.json else f"{reference}  {_decision(event)}  {_by(event)}: {event.reason}"
         print(one_line(line))
     for each in listed.refused:
         if arguments.json:  # stdout contains only lines that `apply` accepts
@@ -270,7 +262,7 @@ def _apply(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _what(event: OverrideEvent) -> str:
+def _decision(event: OverrideEvent) -> str:
     if event.pinned is not None:
         return f"pinned to {event.pinned}"
     return "cites nothing" if event.nothing else f"forbidden {', '.join(event.forbidden)}"

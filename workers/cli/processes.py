@@ -11,12 +11,10 @@ from functools import partial
 from typing import Any
 
 from reflink.errors import ReflinkError
-from reflink.terminal import complain
-from workers.cli.command import AddCommand, Run
+from workers.cli.command import AddCommand, Run, report
 from workers.config import settings as configuration
 from workers.config.settings import WorkerSettings
 from workers.config.unknown_names import unknown_names
-from workers.errors import WorkerError
 from workers.stage import Stage
 
 log = logging.getLogger(__name__)
@@ -74,8 +72,7 @@ def worker(stage_class: Callable[[], Callable[[Any], Stage[Any, Any]]], model: t
             run_until_signalled(Runtime(stage, settings))
             code = 0
         except ReflinkError as error:
-            complain(f"reflink-worker: {type(error).__name__}: {error}")
-            code = error.exit_code if isinstance(error, WorkerError) else 1
+            code = report(error)
         sys.stderr.flush()
         # Skip the interpreter's shutdown: threads of native libraries that are still running would abort the process then, and
         # the exit code, which tells an operator the cause, would be lost.

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from reflink.terminal import complain, one_line
-from workers.cli.command import ended_by_sigterm
-from workers.config import settings as configuration
+from workers.cli.command import ended_by_sigterm, settings_of
 from workers.config.settings import FallbackSettings, LinkerSettings
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ def run(arguments: argparse.Namespace, selection: Selection) -> int:
     if arguments.sample is not None and arguments.sample < 1:
         complain("reflink-worker: --sample must be 1 or more")
         return 2
-    prefix = {} if arguments.prefix is None else {"topic_prefix": arguments.prefix}
-    linker, fallback = configuration.read(LinkerSettings, **prefix), configuration.read(FallbackSettings, **prefix)
+    linker, fallback = settings_of(arguments, LinkerSettings), settings_of(arguments, FallbackSettings)
     tally = Tally(arguments.examples)
     names = {"count": "offsets of links read", "load": "loading model and catalog", "judge": "references evaluated"}
     quiet = arguments.quiet or arguments.json
@@ -58,16 +56,8 @@ def run(arguments: argparse.Namespace, selection: Selection) -> int:
             if out is not None:
                 out.write(orjson.dumps(change.to_dict()) + b"\n")
 
-        found = dry_run(
-            linker,
-            fallback,
-            selection,
-            sample=arguments.sample,
-            seed=arguments.seed,
-            tally=tally,
-            changed=changed,
-            progress=progress,
-        )
+        drawn = {"sample": arguments.sample, "seed": arguments.seed}
+        found = dry_run(linker, fallback, selection, **drawn, tally=tally, changed=changed, progress=progress)
     if arguments.json:
         examples = {kind: [change.to_dict() for change in changes] for kind, changes in tally.kept.items() if changes}
         print(orjson.dumps({**vars(found), "selection": selection.criteria(), "examples": examples}).decode())

@@ -11,8 +11,7 @@ import orjson
 from reflink.entities import Method, Unresolved
 from reflink.terminal import complain
 from workers.cli import rehearsing
-from workers.cli.command import AddCommand, tool_logs
-from workers.config import settings as configuration
+from workers.cli.command import AddCommand, add_output, report, settings_of, tool_logs
 from workers.config.settings import WorkerSettings
 from workers.replay.selection import ANY, BadSelection, Selection, moment, probabilities
 
@@ -82,9 +81,7 @@ def add_to(command: AddCommand) -> None:
     replay.add_argument("--name", help="name of the replay (default: derived from the selection)")
     replay.add_argument("--status", action="store_true", help="print the progress of this replay, or of all")
     replay.add_argument("--forget", action="store_true", help="delete the position; sent references remain sent")
-    replay.add_argument("--prefix", help="prefix of the topics (default: REFLINK_TOPIC_PREFIX)")
-    replay.add_argument("--json", action="store_true", help="print a JSON object per line, every 5 s and at the end")
-    replay.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_output(replay, "print a JSON object per line, every 5 s and at the end")
     rehearsing.add_to(replay)
 
 
@@ -161,9 +158,7 @@ def _replay(arguments: argparse.Namespace) -> int:
         return 2
     try:
         selection = selection_of(arguments)
-        settings = configuration.read(WorkerSettings)
-        if arguments.prefix is not None:
-            settings = settings.model_copy(update={"topic_prefix": arguments.prefix})
+        settings = settings_of(arguments, WorkerSettings)
         tool_logs("replay", quiet=arguments.quiet or arguments.status)
         if arguments.dry_run:
             return rehearsing.run(arguments, selection)
@@ -173,7 +168,7 @@ def _replay(arguments: argparse.Namespace) -> int:
             return _forget(arguments, settings)
         return _run(arguments, settings, selection)
     except (BadSelection, BadReplay) as error:
-        complain(f"reflink-worker: {type(error).__name__}: {error}")
+        report(error)
         return 2
 
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from workers.cli.command import AddCommand, ended_by_sigterm
+from workers.cli.command import AddCommand, add_output, ended_by_sigterm
 from workers.config import settings as configuration
 from workers.config.settings import FallbackSettings, LinkerSettings
 
@@ -47,8 +47,7 @@ def add_to(command: AddCommand) -> None:
         metavar="FOLDER",
         help="if DIR has no snapshot: one to continue from if it is bound to the topic, else to reuse vectors from",
     )
-    snapshot.add_argument("--json", action="store_true", help="print the result as a JSON object")
-    snapshot.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_output(snapshot, "print the result as a JSON object", prefix=False)
 
 
 def _kept(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from reflink.terminal import complain, one_line
@@ -66,7 +67,7 @@ def _withdraw(arguments: argparse.Namespace) -> int:
         done = withdraw(settings, papers, arguments.version, arguments.timeout)
     for each in done:
         if arguments.json:
-            print(orjson.dumps(each.to_dict()).decode())
+            print(orjson.dumps(asdict(each)).decode())
         elif _CODES[each.outcome]:
             complain(f"reflink-worker: {_line(each, arguments.timeout)}")
         else:

@@ -100,14 +100,10 @@ def chosen(arguments: argparse.Namespace) -> tuple[Path, Path, Path | None]:
     expected: Path | None = arguments.expected
     if expected is None and is_of_examples(arguments):
         expected = EXAMPLES / "expected.json"
-    for option, path in (
-        ("--papers", papers),
-        ("--catalog", catalog),
-        ("--expected", expected),
-        ("--snapshot", arguments.snapshot),
-    ):
+    given = {"papers": papers, "catalog": catalog, "expected": expected, "snapshot": arguments.snapshot}
+    for option, path in given.items():
         if path is not None and not path.exists():
-            raise ReflinkError(f"{option}: {path} does not exist")
+            raise ReflinkError(f"--{option}: {path} does not exist")
     if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
         raise ReflinkError(f"--json: the folder of {arguments.json} does not exist")
     keep: Path | None = arguments.keep
@@ -130,10 +126,13 @@ def second_act(arguments: argparse.Namespace) -> Path | None:
 def signals_interrupt() -> Iterator[None]:
     """Raise Interrupted here for the first SIGINT, SIGTERM or SIGHUP; ignore later ones, so that cleanup completes."""
 
+    interrupted = False
+
     def interrupt(number: int, _: object) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(number)
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            raise Interrupted(number)
 
     with handling(interrupt, *_SIGNALS):
         yield

@@ -108,8 +108,7 @@ class Outcomes:
 def _references_in(topic: str, value: bytes) -> list[str]:
     """Return the ids of the references in the event of a dead letter; an empty list if the event cannot be decoded."""
     readers: dict[str, Callable[[bytes], list[str]]] = {
-        "references": _of_reference,
-        "retries": _of_reference,
+        **dict.fromkeys(("references", "retries"), lambda data: [ReferenceEvent.from_json(data).reference.id]),
         "fallback": lambda data: [each.reference.id for each in FallbackEvent.from_json(data).items],
         "outcomes": _of_outcomes,
     }
@@ -117,10 +116,6 @@ def _references_in(topic: str, value: bytes) -> list[str]:
         return readers[topic](value) if topic in readers else []
     except BadRecord:
         return []
-
-
-def _of_reference(data: bytes) -> list[str]:
-    return [ReferenceEvent.from_json(data).reference.id]
 
 
 def _of_outcomes(data: bytes) -> list[str]:

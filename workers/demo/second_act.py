@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from rich.table import Table
 
 from reflink.terminal import Terminal, styled
 from workers.config.settings import KafkaSettings
-from workers.demo.outcomes import Outcomes, Settled
+from workers.demo.outcomes import OutcomeReader, Settled
+from workers.demo.rest import Rest
 from workers.demo.scenes import Record, Scene, describe, records
 from workers.kafka.bulk_producer import Sender
 
@@ -24,25 +25,6 @@ _SHOWN: Final = 4
 _CITATION: Final = 60
 #: Kinds of change of a reference, the most informative first.
 _KINDS: Final = ("linked", "moved", "unlinked", "gone", "marked", "unresolved", "new and linked", "new and unresolved")
-
-
-class Reader(Protocol):
-    """The interface that this module needs of workers.demo.outcomes.OutcomeReader."""
-
-    outcomes: Outcomes
-
-    def read(self, seconds: float) -> bool:
-        """Process the available records, waiting at most ``seconds``."""
-
-    def finish(self) -> None:
-        """Process all records that are committed now."""
-
-
-class Resting(Protocol):
-    """The interface that this module needs of workers.demo.rest.Rest."""
-
-    def reached(self) -> bool:
-        """Return whether the pipeline is at rest."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +50,8 @@ class SecondAct:
 
     kafka: KafkaSettings
     partitions: int
-    reader: Reader
-    rest: Resting
+    reader: OutcomeReader
+    rest: Rest
     console: Terminal
     deadline_s: float = DEADLINE_S
     played: list[Played] = field(default_factory=list)

@@ -67,15 +67,8 @@ def jars(cache: Path | None = None) -> Path:
     java()
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.with_name(f"{folder.name}.partial.{os.getpid()}")
-    command = [
-        maven,
-        "-B",
-        "-q",
-        "-f",
-        str(HERE / "pom.xml"),
-        "dependency:copy-dependencies",
-        f"-DoutputDirectory={partial}",
-    ]
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+    command = [maven, "-B", "-q", "-f", str(HERE / "pom.xml"), *goal]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         shutil.rmtree(partial, ignore_errors=True)
@@ -202,26 +195,23 @@ class Broker:
 
     def end(self, *, kill: bool = False) -> None:
         """Stop (or kill) the broker and keep its data."""
-        self._end(signal.SIGKILL if kill else signal.SIGTERM)
-
-    def start_again(self) -> None:
-        """Start an ended broker on the same data and port; return when it accepts connections. Raises LocalSetupError."""
-        self.process = self._spawn(self._command, self.folder)
-        self.wait()
-
-    def _end(self, how: signal.Signals) -> None:
         if self.process.poll() is None:
-            self.process.send_signal(how)
+            self.process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
             try:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
 
+    def start_again(self) -> None:
+        """Start an ended broker on the same data and port; return when it accepts connections. Raises LocalSetupError."""
+        self.process = self._spawn(self._command, self.folder)
+        self.wait()
+
     def stop(self) -> None:
         """Stop the broker, and delete the data folder if ``start`` created it."""
         # The data of a temporary folder are deleted next, so an orderly stop would save nothing.
-        self._end(signal.SIGKILL if self.owns_folder else signal.SIGTERM)
+        self.end(kill=self.owns_folder)
         if self.owns_folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 

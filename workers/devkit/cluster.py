@@ -16,8 +16,9 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
@@ -80,11 +81,8 @@ class BrokerCluster:
                     "listeners": ",".join(filter(None, (plain, own, more.get("listeners")))),
                     "advertised.listeners": ",".join(filter(None, (plain, more.get("advertised.listeners")))),
                 }
-                cluster.brokers.append(
-                    Broker.launch(
-                        folder / f"broker-{index}", port, properties, ["-t", cluster_id], cache=cache, heap_mb=heap_mb
-                    )
-                )
+                data, formatting = folder / f"broker-{index}", ["-t", cluster_id]
+                cluster.brokers.append(Broker.launch(data, port, properties, formatting, cache=cache, heap_mb=heap_mb))
             for broker in cluster.brokers:
                 broker.wait()
             cluster.wait_in_sync()
@@ -114,12 +112,9 @@ class BrokerCluster:
     def _behind(self) -> str:
         """Describe the brokers or partitions that are not in sync yet; return an empty string if all are."""
         try:
-            admin: Any = connect(read(KafkaSettings, kafka_bootstrap_servers=self.address), KafkaAdminClient)
-            try:
-                nodes = len(admin.describe_cluster()["brokers"])
-                topics = admin.describe_topics()
-            finally:
-                admin.close()
+            settings = read(KafkaSettings, kafka_bootstrap_servers=self.address)
+            with closing(connect(settings, KafkaAdminClient)) as admin:
+                nodes, topics = len(admin.describe_cluster()["brokers"]), admin.describe_topics()
         except (KafkaError, BrokerUnreachable) as error:
             return f"{type(error).__name__}: {error}"
         if nodes < len(self.brokers):

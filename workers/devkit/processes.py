@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
@@ -132,10 +133,7 @@ class Process:
     def check(self) -> None:
         """Raise WorkerDied if the process ended unexpectedly."""
         if not self.alive and not self.dismissed:
-            raise WorkerDied(
-                f"{self.worker} {self.slot} ended with exit code {self.exit_code}; "
-                f"its last log line: {self.last_line() or 'none'}; the whole log: {self.log}"
-            )
+            raise WorkerDied(f"{self.worker} {self.slot} ended with exit code {self.exit_code}; {self._about_log()}")
 
     def ready(self) -> bool:
         """Return whether the worker has joined its group and its catalog is warm. Raises WorkerDied."""
@@ -150,10 +148,7 @@ class Process:
         deadline = time.monotonic() + timeout_s
         while not self.ready():
             if time.monotonic() > deadline:
-                raise NotReady(
-                    f"{self.worker} {self.slot} was not ready after {timeout_s:g} s; "
-                    f"its last log line: {self.last_line() or 'none'}; the whole log: {self.log}"
-                )
+                raise NotReady(f"{self.worker} {self.slot} was not ready after {timeout_s:g} s; {self._about_log()}")
             time.sleep(_POLL_S)
 
     def metrics(self) -> Metrics:
@@ -168,6 +163,9 @@ class Process:
         if status != 200:
             raise NotReady(f"{self.worker} {self.slot}: /metrics answers {status}; log: {self.log}")
         return Metrics.parse(body.decode())
+
+    def _about_log(self) -> str:
+        return f"its last log line: {self.last_line() or 'none'}; the whole log: {self.log}"
 
     def last_line(self) -> str:
         """Return the worker's message about its end, else its last log line (of a JSON line: the event and the reason), cut."""
@@ -198,15 +196,13 @@ class Process:
             )
 
     def _get(self, path: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_HTTP_TIMEOUT_S)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read()
-        except http.client.HTTPException as error:
-            raise ConnectionError(f"{type(error).__name__}: {error}") from None
-        finally:
-            connection.close()
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=_HTTP_TIMEOUT_S)) as connection:
+            try:
+                connection.request("GET", path)
+                response = connection.getresponse()
+                return response.status, response.read()
+            except http.client.HTTPException as error:
+                raise ConnectionError(f"{type(error).__name__}: {error}") from None
 
 
 class Pipeline:

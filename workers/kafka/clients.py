@@ -105,12 +105,9 @@ def plain_producer(settings: KafkaSettings) -> KafkaProducer:
 
 def end_of(settings: KafkaSettings, topic: str, partition: int = 0) -> int:
     """Return the last stable offset of a partition; records committed after it cannot be read yet. ``topic`` has no prefix."""
-    consumer = plain_consumer(settings)
-    try:
-        place = TopicPartition(settings.topic(topic), partition)
+    place = TopicPartition(settings.topic(topic), partition)
+    with closing(plain_consumer(settings)) as consumer:
         return int(consumer.end_offsets([place])[place])
-    finally:
-        consumer.close()
 
 
 def uncommitted_ends(settings: KafkaSettings, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

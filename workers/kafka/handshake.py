@@ -20,8 +20,6 @@ _METADATA, _SASL_HANDSHAKE, _API_VERSIONS, _SASL_AUTHENTICATE = 3, 17, 18, 36
 _NO_ERROR, _UNSUPPORTED_MECHANISM = 0, 33
 #: First bytes of a TLS record (alert, handshake), which a TLS port sends to a client that does not use TLS.
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
-
-
 #: Host and port.
 Address = tuple[str, int]
 
@@ -85,11 +83,8 @@ class Probe:
                 ) from None
             raise Unreachable(error.strerror or str(error)) from None
         except ssl.SSLError as error:
-            if (
-                "ALERT" in (error.reason or "")
-                and "VERSION" not in (error.reason or "")
-                and "FAILURE" not in (error.reason or "")
-            ):
+            reason = error.reason or ""
+            if "ALERT" in reason and "VERSION" not in reason and "FAILURE" not in reason:
                 raise Rejected(about_own_certificate(error, self.settings)) from None
             raise Rejected(
                 f"TLS fails ({words_of(error)}): check that this is a TLS port (REFLINK_KAFKA_SECURITY_PROTOCOL) and that it "
@@ -121,21 +116,22 @@ class Probe:
     def _request_metadata(self, connection: socket.socket) -> list[Address]:
         self._request(connection, _API_VERSIONS, 0)
         mechanism = self.settings.kafka_sasl_mechanism or "SCRAM-SHA-512"
+        try:
+            response = self._request(connection, _SASL_HANDSHAKE, 1, _text(mechanism))
+        except Unreachable:
+            if self.sasl:
+                raise
+            return []
+        code = _short(response, 0)
         if not self.sasl:
             # Only a broker that requires SASL responds with one of these codes. Any other response, or none, means no SASL.
-            try:
-                response = self._request(connection, _SASL_HANDSHAKE, 1, _text(mechanism))
-            except Unreachable:
-                return []
-            if _short(response, 0) in (_NO_ERROR, _UNSUPPORTED_MECHANISM):
+            if code in (_NO_ERROR, _UNSUPPORTED_MECHANISM):
                 raise Rejected(
                     "the broker requires authentication (SASL): set REFLINK_KAFKA_SECURITY_PROTOCOL="
                     f"{'SASL_SSL' if self.context else 'SASL_PLAINTEXT'} with REFLINK_KAFKA_SASL_MECHANISM, "
                     "REFLINK_KAFKA_SASL_USERNAME and REFLINK_KAFKA_SASL_PASSWORD"
                 )
             return self._advertised(connection)
-        response = self._request(connection, _SASL_HANDSHAKE, 1, _text(mechanism))
-        code = _short(response, 0)
         if code == _UNSUPPORTED_MECHANISM:
             raise Rejected(
                 f"the broker supports {', '.join(_texts(response, 2))}, not {mechanism}: set REFLINK_KAFKA_SASL_MECHANISM"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -102,13 +102,12 @@ class Tally:
     counts: Counter[Kind] = field(default_factory=Counter)
     kept: dict[Kind, list[Change]] = field(default_factory=dict)
 
-    def take(self, changes: Iterable[Change]) -> None:
-        """Count these changes."""
-        for change in changes:
-            self.counts[change.kind] += 1
-            kept = self.kept.setdefault(change.kind, [])
-            if change.kind != "unchanged" and len(kept) < self.examples:
-                kept.append(change)
+    def take(self, change: Change) -> None:
+        """Count the change."""
+        self.counts[change.kind] += 1
+        kept = self.kept.setdefault(change.kind, [])
+        if change.kind != "unchanged" and len(kept) < self.examples:
+            kept.append(change)
 
     @property
     def judged(self) -> int:

@@ -23,7 +23,7 @@ from workers.kafka.range_reader import Range
 from workers.kafka.topics import TopicAdmin
 from workers.linking.fallback_stage import FallbackStage
 from workers.linking.linker_stage import LinkerStage
-from workers.records import Message, Received
+from workers.records import Message
 from workers.replay.diff import Change, Sample, Tally, kind_of
 from workers.replay.latest_offsets import Newest
 from workers.replay.record_filter import RecordFilter, again
@@ -154,7 +154,7 @@ def dry_run(
     record_filter, ends, selected = _counted(linker, partitions, selection, overrides, progress)
     passed = {"pinned": 0, "superseded": 0, "unreadable": 0}
 
-    def meant() -> Iterator[LinkEvent]:
+    def selected_links() -> Iterator[LinkEvent]:
         with Range(linker, "links", range(partitions), ends=ends) as links:
             while not links.done:
                 for record in links.take(_TAKEN):
@@ -164,7 +164,7 @@ def dry_run(
                     elif taken is not None:
                         passed[taken] += 1
 
-    chosen: Iterator[LinkEvent] = meant()
+    chosen: Iterator[LinkEvent] = selected_links()
     if sample is not None:
         drawn = Sample[LinkEvent](sample, seed)
         for event in chosen:
@@ -174,13 +174,13 @@ def dry_run(
     progress("load", 0, 1)
     with LocalWorkers(linker, fallback) as local:
         done = 0
-        while batch := _next(chosen):
+        while batch := list(islice(chosen, _BATCH)):
             links = local.judge([again(event, offset, overrides) for event in batch])
             for event in batch:
                 after = links.get(event.link.reference)
                 kind = kind_of(event.link, after, local.canonical)
                 change = Change(kind, event.link.reference, event.link, after, event.reference.raw_text)
-                tally.take([change])
+                tally.take(change)
                 if kind != "unchanged":
                     changed(change)
             done += len(batch)
@@ -192,10 +192,6 @@ def dry_run(
         )  # fmt: skip
 
 
-def _next(events: Iterator[LinkEvent]) -> list[LinkEvent]:
-    return list(islice(events, _BATCH))
-
-
 def _counted(
     settings: KafkaSettings, partitions: int, selection: Selection, overrides: Any, progress: Progress
 ) -> tuple[RecordFilter, dict[int, int], int]:
@@ -204,8 +200,7 @@ def _counted(
         newest = Newest(links.progress[1])
         record_filter = RecordFilter(selection, now_ms(), newest, overrides)
         while not links.done:
-            records: list[Received] = links.take(_TAKEN)
-            for record in records:
+            for record in links.take(_TAKEN):
                 record_filter.count(record)
             progress("count", *links.progress)
         return record_filter, links.ends, newest.counted

@@ -20,7 +20,7 @@ class RecordFilter:
     def __init__(
         self, selection: Selection, now: int, newest: Newest, overrides: Mapping[str, OverrideEvent] | None = None
     ) -> None:
-        self._selection, self._meant, self._newest = selection, selection.as_of(now), newest
+        self._selection, self._matches, self._newest = selection, selection.as_of(now), newest
         self._overrides = overrides or {}
 
     def count(self, record: Received) -> None:
@@ -35,9 +35,7 @@ class RecordFilter:
         """
         if not self._selection.may_include(record.key) or record.value is None:
             return None
-        if self._newest.superseded(record.key, record.offset):
-            return "superseded"
-        return self._read(record)
+        return "superseded" if self._newest.superseded(record.key, record.offset) else self._read(record)
 
     def _read(self, record: Received) -> LinkEvent | str | None:
         if not self._selection.may_include(record.key) or record.value is None:
@@ -46,7 +44,7 @@ class RecordFilter:
             event = LinkEvent.from_json(record.value)
         except BadRecord:
             return "unreadable"
-        if not self._meant(event):
+        if not self._matches(event):
             return None
         override = self._overrides.get(event.link.reference)
         return "pinned" if override is not None and not override.forbidden else event

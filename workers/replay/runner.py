@@ -94,7 +94,7 @@ class Replay:
         with TopicAdmin(self.settings) as admin:
             found = admin.check(["links", "overrides", "retries"])
             self._partitions = {name: topic.partitions for name, topic in found.items()}
-            self._topic_id = admin.topic_ids(["links"])["links"]
+            self._topic_id = found["links"].topic_id
         with ReplaySender(self.settings, self._partitions["retries"]) as sender:
             position = self._position()
             sender.commit([], position)  # fixes the ends for every process that continues the replay
@@ -170,29 +170,29 @@ class Replay:
             while not position.done and not self._stopped():
                 allowed = pace.allowed()
                 if not allowed:
-                    self._tell(position, pace)
+                    self._report(position, pace)
                     time.sleep(_HELD_UP_S if pace.held_up else _WAIT_S)
                     continue
-                events, parts = self._gathered(links, position.parts, min(allowed, _MAX_RECORDS))
+                events, parts = self._collected(links, position.parts, min(allowed, _MAX_RECORDS))
                 moved = position.moved(parts, now_ms())
                 if events or moved.done or time.monotonic() - committed_at > _COMMIT_EVERY_S:
                     sender.commit(events, moved)
                     pace.sent(len(events))
                     committed_at = time.monotonic()
                 position = moved  # progress without records is committed with the next transaction
-                self._tell(position, pace)
+                self._report(position, pace)
             if not position.done:
                 sender.commit([], position)
         return position
 
-    def _gathered(self, links: Range, before: Mapping[int, Part], most: int) -> tuple[list[ReferenceEvent], dict[int, Part]]:
+    def _collected(self, links: Range, before: Mapping[int, Part], limit: int) -> tuple[list[ReferenceEvent], dict[int, Part]]:
         """Return the next references to send and the resulting parts, after reading for about one second at most."""
         parts = dict(before)
         counts: dict[int, dict[str, int]] = {partition: {} for partition in parts}
         events: list[ReferenceEvent] = []
         size, until = 0, time.monotonic() + 1.0
-        while len(events) < most and size < _MAX_BYTES and not links.done and time.monotonic() < until:
-            for record in links.take(min(most - len(events), 500)):
+        while len(events) < limit and size < _MAX_BYTES and not links.done and time.monotonic() < until:
+            for record in links.take(min(limit - len(events), 500)):
                 taken = self._record_filter.take(record)
                 if taken is None:
                     continue
@@ -206,7 +206,7 @@ class Replay:
             parts[partition] = replace(part, position=links.positions[partition], **more)
         return events, parts
 
-    def _tell(self, position: Position, pace: Pace) -> None:
+    def _report(self, position: Position, pace: Pace) -> None:
         total = sum(part.end - part.first for part in position.parts.values())
         left = sum(max(0, part.end - part.position) for part in position.parts.values())
         self._listen(Report("send", position, total - left, total, pace.held_up))

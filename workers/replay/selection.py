@@ -78,7 +78,7 @@ class Selection:
         since = None if self.since is None else moment(self.since, now)
         until = None if self.until is None else moment(self.until, now)
 
-        def meant(event: LinkEvent) -> bool:
+        def matches(event: LinkEvent) -> bool:
             link = event.link
             return (
                 (since is None or event.judged >= since)
@@ -94,7 +94,7 @@ class Selection:
                 and (not self.cited or link.cited in self.cited)
             )
 
-        return meant
+        return matches
 
 
 def moment(text: str, now: int) -> int:

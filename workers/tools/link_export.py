@@ -66,8 +66,8 @@ def export(
     began = time.monotonic()
     with GraphExport(out, formats, places=("partition", "offset")) as graph:
         with TopicAdmin(settings) as admin:
-            partitions = range(admin.check([TOPIC])[TOPIC].partitions)
-            cluster, topic_id = admin.cluster_id(), admin.topic_ids([TOPIC])[TOPIC]
+            found, cluster = admin.check([TOPIC])[TOPIC], admin.cluster_id()
+            partitions = range(found.partitions)
         places = dict.fromkeys((TOPIC, partition) for partition in partitions)
         with (
             Range(settings, TOPIC, partitions) as links,
@@ -80,7 +80,7 @@ def export(
             records += _read(links, graph.table, progress)
         source = {
             "topic": settings.topic(TOPIC),
-            "topic_id": topic_id,
+            "topic_id": found.topic_id,
             "cluster": cluster,
             "offsets": {str(partition): end for partition, end in moment.ends.items()},
             "as_of": moment.at.isoformat(timespec="milliseconds"),

@@ -172,8 +172,9 @@ class Sentinel:
         if self.died:
             return f"it became a dead letter: {self.died}: see `reflink-worker dead-letters list`"
         if not self.offered:
-            return "broker: the work that it cites was sent to the catalog topic but cannot be read: look for an open "
-            "transaction"
+            return (
+                "broker: the work that it cites was sent to the catalog topic but cannot be read: look for an open transaction"
+            )
         if not self.parsed:
             return f"parser: its manifest is not on outcomes: {_CHECK.format('parser', 'papers')}"
         if not self.left_open and not self.decided:

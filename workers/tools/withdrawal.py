@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from schemas.links import PaperState
 from schemas.papers import VERSION_HEADER
@@ -31,10 +31,6 @@ class Withdrawal:
     version: int | None
     known: int | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a dictionary for JSON."""
-        return asdict(self)
-
 
 def withdraw(settings: KafkaSettings, papers: Iterable[str], version: int | None, timeout_s: float) -> list[Withdrawal]:
     """Withdraw papers by their work ids and wait for the ledger, at most ``timeout_s`` seconds. Return results in their order.
@@ -57,15 +53,11 @@ def withdraw(settings: KafkaSettings, papers: Iterable[str], version: int | None
             pending[paper] = chosen
     if pending:
         starts = {wanted[paper]: ends[wanted[paper]] for paper in pending}
-        with Range(
-            settings,
-            "manifests",
-            list(starts),
-            positions=starts,
-            ends=dict.fromkeys(starts, _NO_END),
-            patience_s=math.inf,
-        ) as manifests:
-            _send(settings, pending)
+        ends = dict.fromkeys(starts, _NO_END)
+        with Range(settings, "manifests", list(starts), positions=starts, ends=ends, patience_s=math.inf) as manifests:
+            with Sender(settings) as sender:
+                for paper, chosen in pending.items():
+                    sender.send("papers", paper.encode(), None, headers=((VERSION_HEADER, b"%d" % chosen),))
             settled |= _await(manifests, pending, timeout_s)
     for paper, sent in pending.items():
         state = known[paper]
@@ -98,12 +90,6 @@ def _needless(state: PaperState | None, chosen: int, version: int | None) -> Out
     if state.withdrawn and (version is None or version <= state.paper_version):
         return "withdrawn-before"
     return "superseded" if chosen < state.paper_version else None
-
-
-def _send(settings: KafkaSettings, pending: Mapping[str, int]) -> None:
-    with Sender(settings) as sender:
-        for paper, version in pending.items():
-            sender.send("papers", paper.encode(), None, headers=((VERSION_HEADER, b"%d" % version),))
 
 
 def _await(manifests: Range, pending: Mapping[str, int], timeout_s: float) -> dict[str, Withdrawal]:

@@ -66,29 +66,24 @@ def refusal(model: type[KafkaSettings], **overrides: Any) -> str:
 
 
 @pytest.mark.parametrize("model", ALL)
-def test_every_worker_starts_without_any(model: type[KafkaSettings]):
+def test_each_setting_has_a_default(model: type[KafkaSettings]):
     assert read(model).topic("links") == "reflink.links"
 
 
-def test_the_environment_sets(environment: Any):
+def test_the_environment_sets_values(environment: Any):
     environment(BATCH_RECORDS="7", TOPIC_PREFIX="p.", OFFER_PAPERS="false", POINTER_ROOT="/papers")
-    settings = read(ParserSettings)
-    assert (settings.batch_records, settings.topic("x"), settings.offer_papers, settings.pointer_root) == (
-        7,
-        "p.x",
-        False,
-        Path("/papers"),
-    )
+    found = read(ParserSettings)
+    assert (found.batch_records, found.topic("x"), found.offer_papers, found.pointer_root) == (7, "p.x", False, Path("/papers"))
 
 
-def test_the_file_sets_and_one_file_serves_all_workers(config: Any):
+def test_one_file_sets_values_of_all_workers(config: Any):
     config('topic_prefix = "p."\nbatch_records = 9\nthreshold = 0.5\noffer_papers = false\n')
     assert read(LinkerSettings).threshold == 0.5
     assert read(ParserSettings).offer_papers is False
     assert {read(model).topic_prefix for model in ALL} == {"p."}
 
 
-def test_arguments_win_over_the_environment_and_it_over_the_file(environment: Any, config: Any):
+def test_arguments_precede_the_environment_and_the_environment_the_file(environment: Any, config: Any):
     config("batch_records = 1\nbatch_bytes = 1\nqueue_bytes = 1\n")
     environment(BATCH_RECORDS="2", BATCH_BYTES="2")
     settings = read(WorkerSettings, batch_records=3)
@@ -132,7 +127,7 @@ def test_a_wrong_value_is_refused_with_the_variables_name(model: Any, name: str,
     assert message.startswith(f"REFLINK_{name}: ")
 
 
-def test_all_wrong_values_are_told_at_once(environment: Any):
+def test_all_wrong_values_are_reported_at_once(environment: Any):
     environment(BATCH_RECORDS="x", HTTP_PORT="y")
     message = refusal(WorkerSettings)
     assert "REFLINK_BATCH_RECORDS: " in message
@@ -146,7 +141,7 @@ def test_sasl_needs_all_its_parts(missing: str, protocol: str, environment: Any)
     assert refusal(KafkaSettings).startswith(f"REFLINK_{missing} is required with REFLINK_KAFKA_SECURITY_PROTOCOL={protocol}")
 
 
-def test_a_revocation_must_fit_into_the_session(environment: Any):
+def test_the_revocation_deadline_is_at_most_half_of_the_session_timeout(environment: Any):
     environment(SESSION_TIMEOUT_S="6", REVOCATION_DEADLINE_S="3")
     assert read(WorkerSettings).revocation_deadline_s == 3
     environment(REVOCATION_DEADLINE_S="3.1")
@@ -156,19 +151,19 @@ def test_a_revocation_must_fit_into_the_session(environment: Any):
 
 
 @pytest.mark.parametrize("text", ["batch_records = = 5", b"a = '\xff'", f"kafka_sasl_password = '{SECRET}"])
-def test_a_file_that_is_no_toml_is_refused(text: str | bytes, config: Any):
+def test_a_file_that_is_not_toml_is_refused(text: str | bytes, config: Any):
     path = config(text)
     assert refusal(WorkerSettings).startswith(f"REFLINK_CONFIG: {path} cannot be read: ")
 
 
-def test_a_file_that_is_not_there_is_refused(environment: Any, tmp_path: Path):
+def test_a_missing_file_is_refused(environment: Any, tmp_path: Path):
     environment(CONFIG=str(tmp_path / "no.toml"))
     assert refusal(KafkaSettings) == f"REFLINK_CONFIG: {tmp_path / 'no.toml'} is not a file"
     environment(CONFIG=str(tmp_path))
     assert "is not a file" in refusal(KafkaSettings)
 
 
-def test_a_wrong_value_in_the_file_is_named_too(config: Any):
+def test_a_wrong_value_in_the_file_is_named(config: Any):
     config("http_port = 'x'")
     assert refusal(WorkerSettings).startswith("REFLINK_HTTP_PORT: ")
 
@@ -176,7 +171,7 @@ def test_a_wrong_value_in_the_file_is_named_too(config: Any):
 # Secrets
 
 
-def test_secrets_are_not_in_what_is_shown(environment: Any, caplog: Any):
+def test_secrets_are_not_shown(environment: Any, caplog: Any):
     environment(**SASL, KAFKA_SSL_PASSWORD=SECRET)
     settings = read(LinkerSettings)
     logging.getLogger("x").warning("started with %s", settings)
@@ -190,7 +185,7 @@ def test_a_refused_secret_is_not_shown(text: str, config: Any):
     assert refusal(KafkaSettings).startswith("REFLINK_KAFKA_SASL_PASSWORD: ")
 
 
-def test_the_client_gets_what_it_needs_and_no_more(environment: Any):
+def test_the_client_gets_only_the_options_that_are_set(environment: Any):
     assert read(KafkaSettings).kafka_client() == {
         "bootstrap_servers": ["127.0.0.1:9092"],
         "security_protocol": "PLAINTEXT",

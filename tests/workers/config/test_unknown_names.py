@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.data import ROOT
+from tests.workers.commands import start
 from tests.workers.config.test_settings import ALL
 from workers.config.unknown_names import unknown_names
 from workers.devkit.ports import free_port
@@ -20,7 +18,7 @@ SECRET = "correct horse battery"
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "similar"),
     [
         ("REFLINK_BATCH_RECORD", "REFLINK_BATCH_RECORDS"),
         ("REFLINK_KAFKA_SASL_PASSWRD", "REFLINK_KAFKA_SASL_PASSWORD"),
@@ -31,8 +29,8 @@ SECRET = "correct horse battery"
         ("REFLINK_", None),
     ],
 )
-def test_a_mistyped_name_is_found_with_the_one_it_may_stand_for(name: str, meant: str | None):
-    assert unknown_names({name: SECRET, "PATH": "/bin"}) == {name: meant}
+def test_a_mistyped_name_is_found_with_the_most_similar_setting(name: str, similar: str | None):
+    assert unknown_names({name: SECRET, "PATH": "/bin"}) == {name: similar}
 
 
 def test_every_setting_of_every_worker_is_known():
@@ -45,7 +43,7 @@ def test_every_setting_of_every_worker_is_known():
     ["CONFIG", "CACHE", "SHARED_DATA", "LEDGER_SERVICE_HOST", "LEDGER_SERVICE_PORT", "LEDGER_SERVICE_PORT_METRICS",
      "LEDGER_PORT", "LEDGER_PORT_9000_TCP", "LEDGER_PORT_9000_TCP_ADDR", "PORT_9000_UDP_PROTO", "SERVICE_SERVICE_HOST", "PORT"],
 )  # fmt: skip
-def test_what_others_set_is_passed_over(name: str):
+def test_variables_of_other_programs_are_ignored(name: str):
     assert unknown_names({f"REFLINK_{name}": "x"}) == {}
 
 
@@ -58,20 +56,19 @@ def test_a_mistyped_name_in_the_file_is_found_too(tmp_path: Path):
     }
 
 
-def test_a_worker_warns_of_them_in_one_line(tmp_path: Path):
+def test_a_worker_logs_one_warning_of_unknown_names(tmp_path: Path):
     """The worker then continues, here until it finds no broker."""
     variables = {"BATCH_RECORD": SECRET, "FOO": SECRET, "STATE_DIR": str(tmp_path), "KAFKA_CONNECT_TIMEOUT_S": "0.1"}
-    environ = {**os.environ, **{f"REFLINK_{name}": value for name, value in variables.items()}}
-    environ["REFLINK_KAFKA_BOOTSTRAP_SERVERS"] = f"127.0.0.1:{free_port()}"
-    done = subprocess.run(
-        [sys.executable, "-m", "workers.cli", "parser"], capture_output=True, env=environ, text=True, cwd=ROOT
-    )
-    assert done.returncode == 9
-    (warning,) = (line for line in map(json.loads, done.stderr.splitlines()[:-1]) if line["level"] == "warning")
+    variables["KAFKA_BOOTSTRAP_SERVERS"] = f"127.0.0.1:{free_port()}"
+    environ = {f"REFLINK_{name}": value for name, value in variables.items()}
+    worker = start("workers.cli", "parser", stderr=subprocess.PIPE, env=environ, text=True)
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 9
+    (warning,) = (line for line in map(json.loads, err.splitlines()[:-1]) if line["level"] == "warning")
     assert warning["names"] == {"REFLINK_BATCH_RECORD": "REFLINK_BATCH_RECORDS", "REFLINK_FOO": None}
-    assert SECRET not in done.stderr
+    assert SECRET not in err
 
 
-def test_a_setting_by_its_old_name_is_refused_with_the_new_one() -> None:
+def test_the_old_name_of_a_setting_is_refused_with_the_new_name() -> None:
     with pytest.raises(BadSettings, match="REFLINK_ACCEPT was renamed to REFLINK_MIN_PROBABILITY"):
         unknown_names({"REFLINK_ACCEPT": "0.9"})

@@ -1,4 +1,4 @@
-"""The second act's scenes: how they are read, what they send, what they expect; and that those of the examples are sound."""
+"""The scenes of the second act: reading, records, expectations, and the scenes of the examples."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def scene(**fields: Any) -> Scene:
 
 
 def settled(cited: str | None, *, curated: bool = False, **link: Any) -> Settled:
-    said = Curated(action="pinned", reason="r", by="ann", at=1) if curated else None
-    return Settled(Link(reference=REFERENCE, citing=CITING, cited=cited, **link), "text", 0.1, curated=said)
+    fields = Curated(action="pinned", reason="r", by="ann", at=1) if curated else None
+    return Settled(Link(reference=REFERENCE, citing=CITING, cited=cited, **link), "text", 0.1, curated=fields)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "cannot be read: No such file"),
         ("{", "must be a list of scenes"),
@@ -42,23 +42,23 @@ def settled(cited: str | None, *, curated: bool = False, **link: Any) -> Settled
         ('[{"title": "t", "came": "c", "papers": ["a.xml"]}]', "scene 't': the folder has no paper a.xml"),
     ],
 )
-def test_what_is_no_list_of_scenes_is_told_in_one_line(tmp_path: Path, content: str | None, told: str) -> None:
+def test_an_invalid_list_of_scenes_is_refused_in_one_line(tmp_path: Path, content: str | None, message: str) -> None:
     if content is not None:
         (tmp_path / SCENES).write_text(content)
     with pytest.raises(BadRecord) as raised:
         read_scenes(tmp_path)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert SCENES in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_what_a_scene_sends_is_what_the_workers_read(tmp_path: Path) -> None:
+def test_a_scene_sends_records_that_the_workers_read(tmp_path: Path) -> None:
     (tmp_path / "p.xml").write_text(
         '<article><front><article-meta><article-id pub-id-type="doi">10.5555/p</article-id></article-meta></front></article>'
     )
-    said = {"reference": REFERENCE, "nothing": True, "reason": "a letter"}
+    fields = {"reference": REFERENCE, "nothing": True, "reason": "a letter"}
     played = scene(
-        works=[{"id": "pmid:1"}], withdrawn=["pmid:2"], papers=["p.xml"], overrides=[said], lifted=[f"{CITING}#r2.1"]
+        works=[{"id": "pmid:1"}], withdrawn=["pmid:2"], papers=["p.xml"], overrides=[fields], lifted=[f"{CITING}#r2.1"]
     )
     work, withdrawal, tombstone, paper, override, lift = records(played, tmp_path, 6)
     assert CatalogEvent.from_json(work.value or b"").work == Work(id="pmid:1")
@@ -70,47 +70,45 @@ def test_what_a_scene_sends_is_what_the_workers_read(tmp_path: Path) -> None:
     assert {override.partition, lift.partition} == {partition_of(CITING.encode(), 6)}
 
 
+LINKED = {"links": {REFERENCE: "pmid:1"}}
+PINNED = {"reference": REFERENCE, "pinned": "pmid:1", "reason": "r"}
+
+
 @pytest.mark.parametrize(
-    ("wanted", "is_now", "told"),
+    ("wanted", "is_now", "missing"),
     [
-        ({"links": {REFERENCE: "pmid:1"}}, settled("pmid:1"), []),
-        ({"links": {REFERENCE: "pmid:1"}}, None, ["has no outcome, expected pmid:1"]),
-        ({"links": {REFERENCE: "pmid:1"}}, settled("pmid:2"), ["is pmid:2, expected pmid:1"]),
+        (LINKED, settled("pmid:1"), []),
+        (LINKED, None, ["has no outcome, expected pmid:1"]),
+        (LINKED, settled("pmid:2"), ["is pmid:2, expected pmid:1"]),
         ({"links": {REFERENCE: None}}, settled(None, unresolved="withdrawn"), ["is withdrawn, expected unresolved"]),
         ({"links": {REFERENCE: None}}, settled(None, unresolved="not-in-catalog"), []),
         ({"gone": [REFERENCE]}, None, []),
         ({"gone": [REFERENCE]}, settled("pmid:2"), ["is pmid:2, expected to be gone"]),
-        ({"links": {REFERENCE: "pmid:1"}, "status": {REFERENCE: "retracted"}}, settled("pmid:1", status="retracted"), []),
+        ({**LINKED, "status": {REFERENCE: "retracted"}}, settled("pmid:1", status="retracted"), []),
+        ({**LINKED, "status": {REFERENCE: "retracted"}}, settled("pmid:1"), ["has status None, expected retracted"]),
+        ({**LINKED, "overrides": [PINNED]}, settled("pmid:1"), ["is pmid:1, expected an override"]),
+        ({**LINKED, "lifted": [REFERENCE]}, settled("pmid:1"), []),
         (
-            {"links": {REFERENCE: "pmid:1"}, "status": {REFERENCE: "retracted"}},
-            settled("pmid:1"),
-            ["has status None, expected retracted"],
-        ),
-        (
-            {"links": {REFERENCE: "pmid:1"}, "overrides": [{"reference": REFERENCE, "pinned": "pmid:1", "reason": "r"}]},
-            settled("pmid:1"),
-            ["is pmid:1, expected an override"],
-        ),
-        ({"links": {REFERENCE: "pmid:1"}, "lifted": [REFERENCE]}, settled("pmid:1"), []),
-        (
-            {"links": {REFERENCE: "pmid:1"}, "lifted": [REFERENCE]},
+            {**LINKED, "lifted": [REFERENCE]},
             settled("pmid:1", curated=True),
             ["is pmid:1, pinned by ann, expected no override"],
         ),
     ],
 )
-def test_what_is_not_as_told_yet_is_named(wanted: dict[str, Any], is_now: Settled | None, told: list[str]) -> None:
+def test_differences_from_the_expected_state_are_named(
+    wanted: dict[str, Any], is_now: Settled | None, missing: list[str]
+) -> None:
     known = {} if is_now is None else {REFERENCE: is_now}
-    assert list(scene(**wanted).not_yet(known)) == [f"{REFERENCE} {each}" for each in told]
+    assert list(scene(**wanted).not_yet(known)) == [f"{REFERENCE} {each}" for each in missing]
 
 
-def test_an_outcome_is_said_in_a_few_words() -> None:
+def test_an_outcome_is_described_in_a_few_words() -> None:
     assert describe(None) == "gone"
     assert describe(settled("pmid:1", status="retracted")) == "pmid:1, retracted"
     assert describe(settled(None, unresolved="no-candidate")) == "no-candidate"
 
 
-def test_the_scenes_of_the_examples_are_about_what_is_there() -> None:
+def test_the_scenes_of_the_examples_refer_to_existing_works_and_references() -> None:
     folder = EXAMPLES / "second-act"
     scenes = read_scenes(folder)
     references = set(orjson.loads((EXAMPLES / "expected.json").read_bytes())["references"])

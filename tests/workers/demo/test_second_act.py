@@ -1,4 +1,4 @@
-"""How scenes are played and told, with links made up; test_demonstration.py plays those of the examples on a real pipeline."""
+"""Playing scenes with invented links. test_demonstration.py plays the scenes of the examples on a real pipeline."""
 
 from __future__ import annotations
 
@@ -9,39 +9,27 @@ from typing import Any
 
 import pytest
 
-from reflink.entities import Link, Reference
 from reflink.terminal import Terminal
-from schemas import LinkEvent
 from tests.kafka import read_all
+from tests.workers.links import link as event_of
 from workers.config.settings import KafkaSettings
 from workers.demo.outcomes import Outcomes
 from workers.demo.scenes import Scene
 from workers.demo.second_act import SecondAct, show
 
 CITING = "doi:10.5555/p"
-Told = tuple[str, str | None, bool]
 
 
 def link(name: str, cited: str | None) -> bytes:
-    reference = f"{CITING}#{name}"
-    return LinkEvent(
-        schema_version=1,
-        citing=CITING,
-        paper_version=1,
-        arrived=1,
-        catalog_offset=1,
-        judged=1,
-        link=Link(reference=reference, citing=CITING, cited=cited, unresolved=None if cited else "not-in-catalog"),
-        reference=Reference(id=reference, citing=CITING, position=1, raw_text="Somebody. Something. 1999."),
-    ).to_json()
+    return event_of(f"{CITING}#{name}", cited).to_json()
 
 
 class Pipeline:
-    """Both what reads ``links`` and what knows of rest: the records that it is given, one at each look, and then rest."""
+    """The reader and the detector of rest: it delivers one given record at each call of ``read``, and is then at rest."""
 
-    def __init__(self, *told: tuple[str, bytes | None]) -> None:
+    def __init__(self, *records: tuple[str, bytes | None]) -> None:
         self.outcomes = Outcomes()
-        self.left = list(told)
+        self.left = list(records)
 
     def read(self, seconds: float) -> bool:
         if not self.left:
@@ -64,8 +52,8 @@ def console() -> Terminal:
 
 @pytest.fixture
 def act(kafka: KafkaSettings, console: Terminal) -> Callable[..., tuple[SecondAct, Pipeline]]:
-    def made(*told: tuple[str, bytes | None], deadline_s: float = 60.0) -> tuple[SecondAct, Pipeline]:
-        pipeline = Pipeline(*told)
+    def made(*records: tuple[str, bytes | None], deadline_s: float = 60.0) -> tuple[SecondAct, Pipeline]:
+        pipeline = Pipeline(*records)
         pipeline.outcomes.take_link(f"{CITING}#r1", link("r1", "pmid:1"), 1)
         pipeline.outcomes.take_link(f"{CITING}#r2", link("r2", None), 1)
         return SecondAct(kafka, 3, pipeline, pipeline, console, deadline_s), pipeline
@@ -77,11 +65,11 @@ def scene(**fields: Any) -> Scene:
     return Scene.model_validate({"title": "a [scene]", "came": "a work", "works": [{"id": "pmid:2"}], **fields})
 
 
-def said(console: Terminal) -> str:
+def shown(console: Terminal) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
-def test_a_scene_that_goes_as_told_is_counted_and_shown(
+def test_a_scene_with_the_expected_result_is_counted_and_shown(
     kafka: KafkaSettings, act: Callable[..., tuple[SecondAct, Pipeline]], console: Terminal, tmp_path: Path
 ) -> None:
     playing, pipeline = act(("r2", link("r2", "pmid:2")), ("r1", None), ("r3", link("r3", None)))
@@ -91,16 +79,16 @@ def test_a_scene_that_goes_as_told_is_counted_and_shown(
     assert played.changed == {"linked": 1, "gone": 1, "new and unresolved": 1}
     assert played.records == 3
     assert played.seconds is not None
-    assert played.references[0] == f"{CITING}#r2 (Somebody. Something. 1999.): not-in-catalog → pmid:2"
+    assert played.references[0] == f"{CITING}#r2 (text of {CITING}#r2): not-in-catalog → pmid:2"
     assert [record.key for record in read_all(kafka, "catalog")] == [b"pmid:2"]
     assert pipeline.outcomes.published is None
     show([played], scenes, console)
-    assert "1. a [scene]" in said(console)
-    assert "as expected: 1 scenes, and no other link has changed" in said(console)
+    assert "1. a [scene]" in shown(console)
+    assert "as expected: 1 scenes, and no other link has changed" in shown(console)
 
 
 @pytest.mark.parametrize(
-    ("told", "wanted", "problem"),
+    ("records", "wanted", "problem"),
     [
         ([], {"links": {"r2": "pmid:2"}}, "after 0.1 s {r2} is not-in-catalog, expected pmid:2"),
         ([("r2", "pmid:2"), ("r1", "pmid:2")], {"links": {"r2": "pmid:2"}}, "{r1} is pmid:2, but must not change"),
@@ -108,25 +96,27 @@ def test_a_scene_that_goes_as_told_is_counted_and_shown(
         ([("r2", "pmid:2"), ("r2", None)], {"links": {"r2": "pmid:2"}}, "after 0.1 s {r2} is not-in-catalog, expected pmid:2"),
     ],
 )  # fmt: skip
-def test_a_scene_that_does_not_ends_the_act_with_what_is_wrong(
+def test_a_scene_with_another_result_ends_the_act_with_the_difference(
     act: Callable[..., tuple[SecondAct, Pipeline]],
     console: Terminal,
     tmp_path: Path,
-    told: list[tuple[str, str | None]],
+    records: list[tuple[str, str | None]],
     wanted: dict[str, Any],
     problem: str,
 ) -> None:
-    playing, _ = act(*((name, link(name, cited)) for name, cited in told), deadline_s=0.1)
+    playing, _ = act(*((name, link(name, cited)) for name, cited in records), deadline_s=0.1)
     wanted = {**wanted, "links": {f"{CITING}#{name}": cited for name, cited in wanted["links"].items()}}
     scenes = [scene(**wanted), scene(links={})]
     (played,) = playing.play(scenes, tmp_path)
     assert played.problems == [problem.format(r1=f"{CITING}#r1", r2=f"{CITING}#r2")]
     show([played], scenes, console)
-    assert f"not as expected: {played.problems[0]}" in said(console)
-    assert "scene 1 is not as expected; 1 more were not played" in said(console)
+    assert f"not as expected: {played.problems[0]}" in shown(console)
+    assert "scene 1 is not as expected; 1 more were not played" in shown(console)
 
 
-def test_a_pipeline_that_comes_to_no_rest_is_told(act: Callable[..., tuple[SecondAct, Pipeline]], tmp_path: Path) -> None:
+def test_a_pipeline_that_does_not_come_to_rest_is_reported(
+    act: Callable[..., tuple[SecondAct, Pipeline]], tmp_path: Path
+) -> None:
     playing, pipeline = act(("r2", link("r2", "pmid:2")), deadline_s=0.1)
     pipeline.reached = lambda: False  # type: ignore[method-assign]
     (played,) = playing.play([scene(links={f"{CITING}#r2": "pmid:2"})], tmp_path)

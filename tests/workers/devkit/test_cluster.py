@@ -1,4 +1,4 @@
-"""Three brokers: what is written is on all of them, and goes on being written and read while one is dead."""
+"""Three brokers: records are replicated, and writing and reading continue while one broker is down."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_settings
+from tests.workers.commands import set_environment
 from workers.cli import main
 from workers.config.settings import KafkaSettings
 from workers.devkit.cluster import BrokerCluster
@@ -18,12 +19,10 @@ from workers.kafka.topics import TOPICS, TopicAdmin
 RECORDS = 60
 
 
-def test_topics_have_three_replicas_two_of_them_in_sync(cluster: BrokerCluster, monkeypatch: pytest.MonkeyPatch):
-    prefix = new_prefix()
-    monkeypatch.setenv("REFLINK_KAFKA_BOOTSTRAP_SERVERS", cluster.address)
-    monkeypatch.setenv("REFLINK_TOPIC_PREFIX", prefix)
+def test_topics_have_three_replicas_and_need_two_in_sync(cluster: BrokerCluster, monkeypatch: pytest.MonkeyPatch):
+    settings = KafkaSettings(kafka_bootstrap_servers=cluster.address, topic_prefix=new_prefix())
+    set_environment(monkeypatch, settings)
     assert main(["topics", "--partitions", "3"]) == 0
-    settings = KafkaSettings(kafka_bootstrap_servers=cluster.address, topic_prefix=prefix)
     with TopicAdmin(settings) as topics:
         partitions = [each for topic in topics.admin.describe_topics() for each in topic["partitions"]]
         assert len(partitions) >= len(TOPICS)
@@ -33,7 +32,7 @@ def test_topics_have_three_replicas_two_of_them_in_sync(cluster: BrokerCluster, 
             assert found.config["unclean.leader.election.enable"] == "false"
 
 
-def test_writing_and_reading_go_on_while_a_broker_is_dead(cluster: BrokerCluster):
+def test_writing_and_reading_continue_while_a_broker_is_down(cluster: BrokerCluster):
     kafka = create_topics(cluster.address, new_prefix())
     sent = [(b"%d" % (number % 17), b"%d" % number) for number in range(3 * RECORDS)]
     send(kafka, "references", sent[:RECORDS])

@@ -1,4 +1,4 @@
-"""Ports that nobody takes by chance before the process that they are meant for has started."""
+"""Free ports outside the range of outgoing connections."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from workers.devkit.errors import LocalSetupError
 from workers.devkit.ports import free_port, outgoing_from
 
 
-def test_no_outgoing_connection_is_given_one_and_none_is_given_twice() -> None:
+def test_ports_are_distinct_and_outside_the_range_of_outgoing_connections() -> None:
     given = [free_port() for _ in range(500)]
     assert len(set(given)) == 500
     assert max(given) < outgoing_from()
-    # What the kernel gives by itself, as it does to each outgoing connection.
+    # The kernel selects these ports, as for each outgoing connection.
     for _ in range(50):
         with socket.socket() as any_socket:
             any_socket.bind(("127.0.0.1", 0))
             assert any_socket.getsockname()[1] not in given
 
 
-def test_a_port_in_use_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_in_use_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     first = free_port()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", first))
@@ -37,6 +37,6 @@ def test_a_port_in_use_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     assert free_port(first) == first
 
 
-def test_without_linux_its_usual_range_is_assumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_linux_the_default_range_is_assumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ports, "_OUTGOING", tmp_path / "absent")
     assert outgoing_from() == 32768

@@ -42,7 +42,7 @@ def publish(kafka: KafkaSettings, numbers: range) -> None:
             sender.send("papers", record.key, record.value, headers=record.headers)
 
 
-def test_a_worker_works_dies_and_goes_on(kafka: KafkaSettings, pipeline: Pipeline) -> None:
+def test_a_killed_worker_continues_after_its_restart(kafka: KafkaSettings, pipeline: Pipeline) -> None:
     parser = pipeline.start("parser", "a", batch_records=7)
     pipeline.wait_ready()
     publish(kafka, range(20))
@@ -53,7 +53,7 @@ def test_a_worker_works_dies_and_goes_on(kafka: KafkaSettings, pipeline: Pipelin
 
     parser.kill()
     assert (parser.alive, parser.exit_code) == (False, -9)
-    pipeline.check()  # it was told to
+    pipeline.check()  # the end was expected
     publish(kafka, range(20, 30))
     before, port = parser.pid, parser.port
     parser.restart()
@@ -64,7 +64,7 @@ def test_a_worker_works_dies_and_goes_on(kafka: KafkaSettings, pipeline: Pipelin
     assert parser.stop() == 0, "it drains on SIGTERM"
 
 
-def test_a_worker_that_dies_by_itself_is_noticed_with_its_last_words(pipeline: Pipeline) -> None:
+def test_an_unexpected_end_of_a_worker_is_reported_with_its_last_log_line(pipeline: Pipeline) -> None:
     dead = pipeline.start("parser", "a", topic_prefix="nothing-is-here.")
     with pytest.raises(WorkerDied, match=r"parser a ended with exit code 3.*WrongTopic.*parser-a\.log"):
         pipeline.wait_ready()
@@ -76,7 +76,7 @@ def test_a_worker_that_dies_by_itself_is_noticed_with_its_last_words(pipeline: P
         pipeline.check()
 
 
-def test_a_slot_is_started_once_and_all_are_stopped_together(pipeline: Pipeline) -> None:
+def test_a_slot_is_started_once_and_all_processes_are_stopped_together(pipeline: Pipeline) -> None:
     first, second = pipeline.start("parser", "a"), pipeline.start("parser", "b")
     with pytest.raises(ValueError, match="started already"):
         pipeline.start("parser", "a")
@@ -102,7 +102,7 @@ def test_metrics_are_found_by_name_and_labels() -> None:
     assert metrics.sum("c") == 0.0
 
 
-def test_settings_become_variables_and_none_takes_one_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_become_variables_and_none_removes_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REFLINK_MODEL", "of the environment")
     monkeypatch.setenv("REFLINK_SLOT", "of the environment")
     made = environment({"model": None, "slot": "a", "http_port": 8080})
