@@ -1,7 +1,7 @@
-"""What in a new contract would break readers of an old one, or a new reader of old events.
+"""Changes of a schema that break a reader of old events or an old reader of new events.
 
-Absent means default and unknown fields are passed on, so a new optional field breaks nobody. Everything else that changes what
-validates, or what absence means, breaks one of both sides.
+An absent field has its default and unknown fields are kept, so a new optional field breaks no reader. All other changes of
+validation or defaults break old or new readers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _STRUCTURE = {"properties", "required", "items", "anyOf"}
 
 
 def breaking_changes(released: Schema, present: Schema) -> list[str]:
-    """A line for each change that breaks a reader; empty when old and new understand each other."""
+    """Return a line for each change that breaks a reader."""
     return list(_compare(released, present, (released, present), "event"))
 
 
@@ -51,7 +51,7 @@ def _compare(old: Schema, new: Schema, roots: tuple[Schema, Schema], path: str) 
 
 
 def _without_new_fields(before: Schema, after: Schema, schema: Schema) -> Schema:
-    """A default of several fields, less those that are new and hold the default of their own: absent means the same."""
+    """Return a default of several fields without the new fields that have their own default."""
     fields = schema.get("properties", {})
     return {name: value for name, value in after.items() if name in before or value != fields.get(name, {}).get("default")}
 

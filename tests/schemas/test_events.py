@@ -1,4 +1,4 @@
-"""The events' own laws: nothing is lost on the way through JSON, and what is newer is refused with advice."""
+"""Laws of events: JSON keeps all fields, and newer events are refused with advice."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ANY_EVENT = st.sampled_from(sorted(EVENTS)).flatmap(lambda name: instances(EVENT
 
 
 @given(ANY_EVENT)
-def test_an_event_comes_back_from_json_as_it_was(event: Event):
+def test_an_event_is_equal_after_json(event: Event):
     assert type(event).from_json(event.to_json()) == event
     assert type(event).from_dict(json.loads(event.to_json())) == event
 
 
 @given(ANY_EVENT, st.data())
-def test_unknown_fields_are_passed_on_at_every_depth(event: Event, data: st.DataObject):
+def test_unknown_fields_are_kept_at_each_depth(event: Event, data: st.DataObject):
     document = json.loads(event.to_json())
     for each in dicts_in(document):
         each.update(data.draw(new_fields))
@@ -32,13 +32,13 @@ def test_unknown_fields_are_passed_on_at_every_depth(event: Event, data: st.Data
     assert json.loads(read.to_json()) == document
 
 
-def test_unknown_fields_are_passed_on_where_all_else_is_default():
+def test_unknown_fields_are_kept_beside_defaults():
     document = {"schema_version": 1, "work": {"id": "doi:10.1/a", "ids": {"openalex": "W1"}}}
     assert json.loads(CatalogEvent.from_json(json.dumps(document)).to_json()) == document
 
 
 @given(ANY_EVENT)
-def test_defaults_are_absent_and_the_version_is_there(event: Event):
+def test_defaults_are_absent_and_the_version_is_present(event: Event):
     document = json.loads(event.to_json())
     assert document["schema_version"] == SCHEMA_VERSION
     for name, info in type(event).model_fields.items():
@@ -47,7 +47,7 @@ def test_defaults_are_absent_and_the_version_is_there(event: Event):
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_the_version_must_be_there(name: str):
+def test_the_version_is_required(name: str):
     with pytest.raises(BadRecord, match=r"schema_version: Field required|kind"):
         EVENTS[name].from_json("{}")
 
@@ -61,18 +61,18 @@ def test_a_newer_event_is_refused_with_advice(event: Event, version: int):
 
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("document", [{"schema_version": 2}, {"schema_version": 2, "citing": 5, "references": "changed"}])
-def test_a_newer_event_is_called_newer_even_when_this_contract_finds_it_invalid(name: str, document: dict):
+def test_an_invalid_newer_event_is_refused_as_newer(name: str, document: dict):
     with pytest.raises(BadRecord, match="upgrade the worker"):
         EVENTS[name].from_json(json.dumps(document))
 
 
-def test_an_outcome_of_a_newer_kind_is_called_newer():
+def test_an_outcome_of_a_newer_kind_is_refused_as_newer():
     with pytest.raises(BadRecord, match="upgrade the worker"):
         read_outcome_event(b'{"schema_version": 2, "kind": "something new"}')
 
 
 @given(st.sampled_from(["manifest", "outcomes"]).flatmap(lambda name: instances(EVENTS[name])))
-def test_either_kind_of_outcome_event_is_read_as_what_it_is(event: Event):
+def test_both_kinds_of_outcome_events_are_read(event: Event):
     read = read_outcome_event(event.to_json())
     assert type(read) is type(event)
     assert read == event
@@ -90,7 +90,7 @@ def test_either_kind_of_outcome_event_is_read_as_what_it_is(event: Event):
         (b"\xff\xfe", "not JSON"),
     ],
 )
-def test_what_is_no_outcome_event_is_refused_in_one_line(data: bytes, message: str):
+def test_an_invalid_outcome_event_is_refused_in_one_line(data: bytes, message: str):
     with pytest.raises(BadRecord, match=message) as refusal:
         read_outcome_event(data)
     assert "\n" not in str(refusal.value)
@@ -103,27 +103,27 @@ def test_any_bytes_are_an_event_or_a_bad_record(data: bytes, name: str):
 
 
 @pytest.mark.parametrize("work", [None, Work(id="a")])
-def test_a_catalog_event_says_exactly_one_thing(work: Work | None):
+def test_a_catalog_event_has_either_a_work_or_a_withdrawal(work: Work | None):
     with pytest.raises(ValueError, match="exactly one"):
         CatalogEvent(schema_version=1, work=work, withdrawn=None if work is None else "gone")
 
 
-OVERRIDE = {"schema_version": 1, "reference": "doi:10.1/a#r1.1", "reason": "told by its author", "at": 1}
+OVERRIDE = {"schema_version": 1, "reference": "doi:10.1/a#r1.1", "reason": "as its author wrote", "at": 1}
 
 
-def test_an_override_says_of_which_paper_its_reference_is():
+def test_an_override_has_the_paper_of_its_reference():
     assert OverrideEvent.from_dict(OVERRIDE | {"pinned": "doi:10.1/b"}).citing == "doi:10.1/a"
     assert OverrideEvent.from_dict(OVERRIDE | {"reference": "own-1#r#1.1", "nothing": True}).citing == "own-1"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "decision",
     [{}, {"pinned": "doi:10.1/b", "nothing": True}, {"pinned": "doi:10.1/b", "forbidden": ["pmid:1"]},
      {"nothing": True, "forbidden": ["pmid:1"]}, {"nothing": False}, {"forbidden": []}],
 )  # fmt: skip
-def test_an_override_says_exactly_one_thing(said: dict):
+def test_an_override_has_exactly_one_decision(decision: dict):
     with pytest.raises(BadRecord, match="exactly one of pinned, nothing and forbidden"):
-        OverrideEvent.from_dict(OVERRIDE | said)
+        OverrideEvent.from_dict(OVERRIDE | decision)
 
 
 @pytest.mark.parametrize(

@@ -48,30 +48,27 @@ def test_the_examples_are_the_default_and_have_expectations() -> None:
 
 
 @pytest.mark.parametrize("given", [("--profile", "paper"), ("--papers", "."), ("--catalog", str(Path(__file__)))])
-def test_anything_else_has_none_unless_given(given: tuple[str, str]) -> None:
+def test_other_inputs_have_only_given_expectations(given: tuple[str, str]) -> None:
     assert command.chosen(arguments(*given))[2] is None
-    assert command.second_act(arguments(*given, "--expected", ".")) is None, "its scenes are about the examples"
+    assert command.second_act(arguments(*given, "--expected", ".")) is None, "the scenes belong to the examples"
     assert command.chosen(arguments(*given, "--expected", "."))[2] == Path()
 
 
 @pytest.mark.parametrize("option", ["--papers", "--catalog", "--expected", "--snapshot"])
-def test_what_is_not_there_is_named(option: str) -> None:
+def test_a_missing_path_is_named(option: str) -> None:
     with pytest.raises(ReflinkError, match=f"{option}: nowhere does not exist"):
         command.chosen(arguments(option, "nowhere"))
 
 
-def test_the_summary_needs_a_folder() -> None:
+def test_the_outputs_need_an_existing_and_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(ReflinkError, match=r"--json: the folder of nowhere/a\.json"):
         command.chosen(arguments("--json", "nowhere/a.json"))
-
-
-def test_a_folder_with_something_in_it_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     with pytest.raises(ReflinkError, match="is not empty"):
         command.chosen(arguments("--keep", str(tmp_path)))
 
 
-def test_java_and_maven_are_asked_for_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_and_maven_are_reported_in_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("REFLINK_CACHE", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -79,7 +76,7 @@ def test_java_and_maven_are_asked_for_one_line_each(tmp_path: Path, monkeypatch:
     assert [line.split()[0] for line in lines] == ["Java", "Maven"]
     assert not any("\n" in line for line in lines)
     (tmp_path / "kafka-4.3.0").mkdir()
-    assert [line.split()[0] for line in missing_needs({})] == ["Java"], "the jars are there already"
+    assert [line.split()[0] for line in missing_needs({})] == ["Java"], "the jars exist"
     assert list(missing_needs({command.BOOTSTRAP: "elsewhere:9092"})) == []
     assert local_broker.default_cache() == tmp_path
 
@@ -92,7 +89,7 @@ def test_a_signal_ends_the_run_once(number: signal.Signals) -> None:
         try:
             os.kill(os.getpid(), number)
         finally:
-            os.kill(os.getpid(), number)  # a second one does not disturb the tidying up
+            os.kill(os.getpid(), number)  # a second signal does not interrupt the cleanup
             cleaned = True
     assert (cleaned, raised.value.exit_code, str(raised.value)) == (True, 128 + number, number.name)
     assert signal.getsignal(number) is before
@@ -107,7 +104,7 @@ def test_waves_are_numbered_folders_in_the_order_of_their_numbers(tmp_path: Path
     assert waves(tmp_path / "3-file.xml") == [tmp_path / "3-file.xml"]
 
 
-def test_papers_are_published_under_their_id_poison_under_its_name(kafka: KafkaSettings, tmp_path: Path) -> None:
+def test_papers_are_published_by_id_and_unreadable_files_by_name(kafka: KafkaSettings, tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(PAPER)
     (tmp_path / "b.xml.gz").write_bytes(gzip.compress(PAPER))
     (tmp_path / "c.xml").write_bytes(b"a poem")
@@ -116,13 +113,13 @@ def test_papers_are_published_under_their_id_poison_under_its_name(kafka: KafkaS
     with Sender(kafka) as sender:
         names = list(publish_wave(tmp_path, sender, published, pointer_root=tmp_path, clock=lambda: 1.5))
     assert names == ["a.xml", "b.xml.gz", "c.xml", "d.xml.gz"]
-    assert published.versions == {"doi:10.5555/one": 1501, "c.xml": 1500}, "two of one id are two versions of it"
+    assert published.versions == {"doi:10.5555/one": 1501, "c.xml": 1500}, "two files with one id are two versions"
     assert published.files["doi:10.5555/one"] == ["a.xml", "b.xml.gz"]
     assert [name for name, _ in published.refused] == ["d.xml.gz"]
     assert sorted(record.timestamp for record in read_all(kafka, "papers")) == [1500, 1500, 1501]
 
 
-def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:
+def test_an_unreadable_archive_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "papers.tar").write_bytes(b"no tar")
     with pytest.raises(NotAPaper, match=r"papers\.tar: cannot be read"):
         expect_papers([tmp_path / "papers.tar"])
@@ -146,30 +143,32 @@ def works_file(folder: Path, count: int) -> Path:
     return path
 
 
-def test_small_is_what_a_linker_encodes_at_once(tmp_path: Path) -> None:
+def test_a_small_catalog_has_a_limited_number_of_works(tmp_path: Path) -> None:
     assert catalogs.is_small(works_file(tmp_path, catalogs.SMALL))
     assert not catalogs.is_small(works_file(tmp_path, catalogs.SMALL + 1))
 
 
-def test_a_catalog_is_built_once_and_bound_by_a_copy(kafka: KafkaSettings, tmp_path: Path) -> None:
+def test_a_catalog_is_built_once_and_a_copy_is_bound(kafka: KafkaSettings, tmp_path: Path) -> None:
     works = works_file(tmp_path, 40)
     built = catalogs.build(works, tmp_path / "cache", *SETTINGS)
     made = (built / snapshot.MANIFEST).stat().st_mtime_ns
     assert catalogs.build(works, tmp_path / "cache", *SETTINGS) == built
     assert (built / snapshot.MANIFEST).stat().st_mtime_ns == made
     linker, fallback = SETTINGS
-    assert catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update={"semantic_mode": "TV"}), fallback) != built
-    assert catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update={"precision": "bf16"}), fallback) != built
-    assert (
-        catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update={"query_precision": "bf16"}), fallback) == built
-    )
+    for changed, same in (
+        ({"semantic_mode": "TV"}, False),
+        ({"precision": "bf16"}, False),
+        ({"query_precision": "bf16"}, True),
+    ):
+        folder = catalogs.folder_of(works, tmp_path / "cache", linker.model_copy(update=changed), fallback)
+        assert (folder == built) == same, changed
     assert catalogs.folder_of(works_file(tmp_path, 41), tmp_path / "cache", *SETTINGS) != built
 
     works = works_file(tmp_path, 40)
     copy = catalogs.linked_copy(built, tmp_path / "copy")
     assert catalogs.fill(works, kafka, lambda _: None, bound_to=copy) == 40
     assert snapshot.read(copy).topic == kafka.topic("catalog")
-    assert snapshot.read(built).topic is None, "the cached one is bound to no topic"
+    assert snapshot.read(built).topic is None, "the cached snapshot is not bound to a topic"
     assert len(Catalog.open(copy)) == 40
     found = catalogs.find_works(kafka, {"doi:10.1/7", "doi:10.1/none"})
     assert {work_id: work.title for work_id, work in found.items()} == {"doi:10.1/7": "Title 7"}
@@ -182,7 +181,7 @@ def test_a_bad_line_of_the_catalog_ends_the_demo(kafka: KafkaSettings, tmp_path:
         catalogs.fill(path, kafka, lambda _: None)
 
 
-def test_a_failed_run_leaves_its_logs_and_nothing_else() -> None:
+def test_only_the_logs_of_a_failed_run_remain() -> None:
     display = Display(Terminal(file=io.StringIO()))
     with workspace(None, display) as gone:
         (gone / "kafka").mkdir()
@@ -200,24 +199,24 @@ def test_a_failed_run_leaves_its_logs_and_nothing_else() -> None:
     assert not interrupted.exists()
 
 
-def test_where_nobody_watches_progress_is_lines() -> None:
+STATE = State(papers=3, parsed=2, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0)
+
+
+def test_progress_without_a_terminal_is_lines() -> None:
     console = Terminal(file=io.StringIO(), width=200)
     display = Display(console)
     with display.progress("1-first") as draw:
-        draw(State(papers=3, parsed=2, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
+        draw(STATE)
     with display.step("a [step]"):
         pass
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert (
-        "1-first: papers 2/3 parsed, references 5/7 settled: 4 linked, 1 unresolved, 1 dead letters, 2 references/s, 2.0 s"
-        in text
-    )
+    counts = "papers 2/3 parsed, references 5/7 settled: 4 linked, 1 unresolved, 1 dead letters, 2 references/s, 2.0 s"
+    assert f"1-first: {counts}" in text
     assert "a [step]: 0.0 s" in text
 
 
-def test_where_somebody_watches_it_is_bars() -> None:
+def test_progress_on_a_terminal_is_bars() -> None:
     console = Terminal(file=io.StringIO(), width=120, force_terminal=True)
-    display = Display(console)
-    with display.progress("papers") as draw:
-        draw(State(papers=3, parsed=2, references=7, linked=4, unresolved=1, dead_letters=1, seconds=2.0))
+    with Display(console).progress("papers") as draw:
+        draw(STATE)
     assert "5/7" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The whole demo: four worker processes on a real broker, the examples, both acts, and everything gone afterwards."""
+"""The whole demo: four worker processes on a real broker, the examples, both acts, and the cleanup."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def names_on(broker: Broker) -> set[str]:
         admin.close()
 
 
-def test_papers_go_in_links_come_out_and_change_as_told(
+def test_the_demo_has_the_expected_links_and_changes(
     broker: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REFLINK_TRANSACTION_TIMEOUT_S", "60")  # nobody restarts a worker that the broker fences

@@ -1,4 +1,4 @@
-"""When a pipeline is taken to be at rest."""
+"""Detection of a pipeline at rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workers.papers.stage import ParserStage
 
 
 class Ledger:
-    """In place of a process: what it says of itself."""
+    """The metrics of a ledger process."""
 
     worker, dismissed = "ledger", False
 
@@ -43,11 +43,11 @@ def commit(kafka: KafkaSettings, group: str, topic: str, offset: int) -> None:
         consumer.close()
 
 
-def test_rest_is_when_all_is_read_and_looked_at_and_nothing_moves(kafka: KafkaSettings, tmp_path: Path) -> None:
+def test_rest_needs_all_records_read_all_changes_propagated_and_no_new_record(kafka: KafkaSettings, tmp_path: Path) -> None:
     pipeline, ledger = Pipeline(tmp_path), Ledger()
     pipeline.processes.append(ledger)  # type: ignore[arg-type]
     with Rest(kafka, pipeline) as rest:
-        assert not rest.reached(), "one look says nothing of what moves"
+        assert not rest.reached(), "one check shows no change"
         until(rest.reached)
         send(kafka, "papers", [(b"k", b"1")])
         assert not any(rest.reached() for _ in range(50))
@@ -57,17 +57,17 @@ def test_rest_is_when_all_is_read_and_looked_at_and_nothing_moves(kafka: KafkaSe
         assert rest.state != before
         until(rest.reached)
         send(kafka, "links", [(b"k", b"1")])
-        assert not rest.reached(), "something has moved"
+        assert not rest.reached(), "an offset has changed"
         send(kafka, "catalog", [(b"k", b"1")])
         commit(kafka, "ledger", "catalog", 1)
-        assert not any(rest.reached() for _ in range(50)), "the ledger has not followed"
+        assert not any(rest.reached() for _ in range(50)), "the ledger has not read the catalog"
         ledger.offset, ledger.behind = 1, 1
-        assert not any(rest.reached() for _ in range(50)), "it has not compared its references"
+        assert not any(rest.reached() for _ in range(50)), "the ledger has changes to propagate"
         ledger.behind = 0
         until(rest.reached)
 
 
-def test_what_is_looked_at_is_what_the_workers_read() -> None:
+def test_the_checked_topics_are_the_inputs_of_the_workers() -> None:
     stages: list[Any] = [ParserStage, LinkerStage, FallbackStage, LedgerStage]
     assert {stage.name: {*stage.inputs, *stage.background_inputs} for stage in stages} == {
         worker: set(topics) for worker, topics in READ.items()

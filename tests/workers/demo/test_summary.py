@@ -1,18 +1,20 @@
-"""The demo's view of the topics, its summary and its comparison, with events made up."""
+"""The outcomes, the summary and the comparison of the demo, with invented events."""
 
 from __future__ import annotations
 
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from reflink.entities import Candidate, Link, Reference, Work
+from reflink.entities import Candidate, Work
 from reflink.errors import BadRecord
 from reflink.terminal import Terminal
 from schemas import LinkEvent, ReferenceEvent
 from schemas.links import PaperState
+from tests.workers.links import link
 from workers.dead_letter import EXCEPTION, MESSAGE, TOPIC
 from workers.demo.outcomes import Outcomes
 from workers.demo.papers import Published
@@ -30,34 +32,21 @@ from workers.demo.summary import (
 TEXT = "Vaswani A. et al. Attention is all you need. In: NIPS, 2017."
 
 
-def reference(number: int) -> Reference:
-    return Reference(id=f"doi:10.1/p#r{number}", citing="doi:10.1/p", position=number, raw_text=TEXT)
-
-
 def state(*numbers: int, version: int = 5) -> bytes:
     ids = tuple(f"doi:10.1/p#r{number}" for number in numbers)
     return PaperState(schema_version=1, citing="doi:10.1/p", paper_version=version, references=ids).to_json()
 
 
-def event(number: int, **link: object) -> bytes:
-    made = Link(reference=f"doi:10.1/p#r{number}", citing="doi:10.1/p", **{"cited": None, **link})  # type: ignore[arg-type]
-    return LinkEvent(
-        schema_version=1,
-        citing="doi:10.1/p",
-        paper_version=5,
-        arrived=1000,
-        catalog_offset=3,
-        judged=1500,
-        link=made,
-        reference=reference(number),
-    ).to_json()
+def event(number: int, **fields: Any) -> LinkEvent:
+    made = link(f"doi:10.1/p#r{number}", **{"cited": None, "unresolved": None, "arrived": 1000, **fields})
+    return made.model_copy(update={"reference": made.reference.model_copy(update={"raw_text": TEXT})})
 
 
-def take(outcomes: Outcomes, number: int, timestamp: int = 2000, **link: object) -> None:
-    outcomes.take_link(f"doi:10.1/p#r{number}", event(number, **link), timestamp)
+def take(outcomes: Outcomes, number: int, timestamp: int = 2000, **fields: Any) -> None:
+    outcomes.take_link(f"doi:10.1/p#r{number}", event(number, **fields).to_json(), timestamp)
 
 
-def kill(outcomes: Outcomes, key: str, topic: str = "papers", value: bytes = b"") -> None:
+def add_dead_letter(outcomes: Outcomes, key: str, topic: str = "papers", value: bytes = b"") -> None:
     headers = [(TOPIC, topic.encode()), (EXCEPTION, b"NotAPaper"), (MESSAGE, b"it is a [poem]")]
     outcomes.take_dead_letter(key, value, headers)
 
@@ -72,11 +61,11 @@ def seen() -> tuple[Outcomes, Published]:
     take(outcomes, 2, 3000, cited="doi:10.2/b", method="semantic", score=0.9, status="retracted")
     take(outcomes, 3, 11000, cited="doi:10.2/c", method="lexical")
     take(outcomes, 4, unresolved="not-in-catalog", runner_up=Candidate(cited="doi:10.2/[d]", score=0.5))
-    kill(outcomes, "poem.xml")
+    add_dead_letter(outcomes, "poem.xml")
     return outcomes, published
 
 
-def test_a_paper_is_done_when_its_version_and_all_its_references_are_there() -> None:
+def test_a_paper_is_settled_with_its_version_and_all_its_references() -> None:
     outcomes = Outcomes()
     assert not outcomes.is_settled("doi:10.1/p", 5)
     outcomes.take_manifest("doi:10.1/p", state(1, 2))
@@ -86,29 +75,29 @@ def test_a_paper_is_done_when_its_version_and_all_its_references_are_there() -> 
     assert outcomes.is_settled("doi:10.1/p", 5)
     assert not outcomes.is_settled("doi:10.1/p", 6), "its newer version has not been parsed"
     outcomes.take_link("doi:10.1/p#r2", None, 0)
-    assert not outcomes.is_settled("doi:10.1/p", 5), "the tombstone took an outcome away"
+    assert not outcomes.is_settled("doi:10.1/p", 5), "the tombstone removed an outcome"
 
 
 def test_a_dead_letter_settles_a_paper_or_a_reference() -> None:
     outcomes = Outcomes()
     outcomes.take_manifest("doi:10.1/p", state(1))
-    kill(outcomes, "doi:10.1/p", "references", b"not an event")
+    add_dead_letter(outcomes, "doi:10.1/p", "references", b"not an event")
     assert not outcomes.is_settled("doi:10.1/p", 5)
-    dead = ReferenceEvent(schema_version=1, citing="doi:10.1/p", paper_version=5, arrived=1, reference=reference(1))
-    kill(outcomes, "doi:10.1/p", "references", dead.to_json())
+    dead = ReferenceEvent(schema_version=1, citing="doi:10.1/p", paper_version=5, arrived=1, reference=event(1).reference)
+    add_dead_letter(outcomes, "doi:10.1/p", "references", dead.to_json())
     assert outcomes.is_settled("doi:10.1/p", 5)
-    kill(outcomes, "poem.xml")
+    add_dead_letter(outcomes, "poem.xml")
     assert outcomes.is_settled("poem.xml", 1)
     assert not outcomes.is_settled("other.xml", 1)
 
 
-def test_published_papers_wait_until_they_are_settled(seen: tuple[Outcomes, Published]) -> None:
+def test_published_papers_are_open_until_they_are_settled(seen: tuple[Outcomes, Published]) -> None:
     outcomes, published = seen
     published.add("doi:10.1/q", "q.xml", 7)
     assert published.settle(outcomes) == 1
     assert published.waiting(5) == ["q.xml"]
     published.add("doi:10.1/p", "p-again.xml", 8)
-    assert published.settle(outcomes) == 2, "a newer version of a settled paper is waited for"
+    assert published.settle(outcomes) == 2, "the newer version of a settled paper is open"
     assert len(published) == 4
 
 
@@ -135,7 +124,7 @@ def test_the_summary_counts(seen: tuple[Outcomes, Published]) -> None:
     assert "differences" not in json.loads(summary.to_json(None, None))
 
 
-def test_nothing_published_is_a_summary_too() -> None:
+def test_a_summary_without_papers() -> None:
     summary = summarise(Outcomes(), Published(), seconds=0.0, works=0, busy={})
     assert summary.paper_to_link == {"p50": None, "p95": None}
     assert "0 papers, 0 references" in shown(summary, Outcomes())
@@ -148,7 +137,7 @@ def shown(summary: Summary, outcomes: Outcomes) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
-def test_people_read_links_in_full(seen: tuple[Outcomes, Published]) -> None:
+def test_the_summary_shows_links_in_full(seen: tuple[Outcomes, Published]) -> None:
     text = shown(summarise(*seen, seconds=2.0, works=9, busy={}), seen[0])
     for part in (
         "3 linked, by method",
@@ -169,25 +158,18 @@ def test_the_examples_are_of_every_method(seen: tuple[Outcomes, Published]) -> N
     assert [each.link.method for each in choose(seen[0])] == ["identifier", "semantic", "lexical", None]
 
 
-EXPECTED = Expected(
-    {
-        "doi:10.1/p#r1": "doi:10.2/a",
-        "doi:10.1/p#r2": "doi:10.2/b",
-        "doi:10.1/p#r3": "doi:10.2/c",
-        "doi:10.1/p#r4": None,
-    },
-    frozenset({"poem.xml"}),
-)
+CITED = {1: "doi:10.2/a", 2: "doi:10.2/b", 3: "doi:10.2/c", 4: None}
+EXPECTED = Expected({f"doi:10.1/p#r{number}": cited for number, cited in CITED.items()}, frozenset({"poem.xml"}))
 
 
-def test_no_difference_when_all_is_as_expected(seen: tuple[Outcomes, Published]) -> None:
+def test_expected_outcomes_have_no_difference(seen: tuple[Outcomes, Published]) -> None:
     assert differences(EXPECTED, *seen) == []
 
 
-def test_every_kind_of_difference_is_told(seen: tuple[Outcomes, Published]) -> None:
+def test_each_kind_of_difference_is_reported(seen: tuple[Outcomes, Published]) -> None:
     outcomes, published = seen
     published.add("novel.xml", "novel.xml", 1)
-    kill(outcomes, "novel.xml")
+    add_dead_letter(outcomes, "novel.xml")
     take(outcomes, 9, cited="doi:10.2/x")
     take(outcomes, 2, cited="doi:10.2/z")
     take(outcomes, 3, cited=None)
@@ -208,15 +190,15 @@ def test_every_kind_of_difference_is_told(seen: tuple[Outcomes, Published]) -> N
 def test_a_dead_letter_is_named_by_the_file_of_its_paper() -> None:
     outcomes, published = Outcomes(), Published()
     published.add("doi:10.1/p", "p.xml", 5)
-    kill(outcomes, "doi:10.1/p")
-    kill(outcomes, "doi:10.1/p", "references")
+    add_dead_letter(outcomes, "doi:10.1/p")
+    add_dead_letter(outcomes, "doi:10.1/p", "references")
     assert files_of_dead_letters(outcomes, published) == [
         ("doi:10.1/p", "NotAPaper: it is a [poem] (from topic references)"),
         ("p.xml", "NotAPaper: it is a [poem]"),
     ]
 
 
-def test_differences_are_shown_up_to_a_number() -> None:
+def test_a_limited_number_of_differences_is_shown() -> None:
     console = Terminal(file=io.StringIO(), width=200)
     show_differences([f"line {number} [b]" for number in range(40)], EXPECTED, Path("e.json"), console)
     show_differences([], EXPECTED, Path("e.json"), console)
@@ -229,7 +211,7 @@ def test_differences_are_shown_up_to_a_number() -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"references": {}}', '{"references": 3, "dead_letters": []}'])
-def test_a_wrong_file_of_expectations_is_refused(tmp_path: Path, content: str) -> None:
+def test_an_invalid_file_of_expectations_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "expected.json"
     path.write_text(content)
     with pytest.raises(BadRecord, match=r"expected\.json: must be"):
