@@ -43,16 +43,16 @@ def event(paper: int, number: int) -> tuple[bytes, bytes]:
     link |= {"reasons": ["identifier matches", "title matches", "page matches", "authors match"]}
     link |= {"evidence": {name: round((number * 7 % 41) / 41, 6) for name in NUMBERS.split()}}
     link |= {"runner_up": {"cited": "doi:10.1016/0006-8993(71)90358-1", "score": 0.412331, "probability": 0.000012}}
-    said = {
+    entry = {
         "id": reference,
         "citing": citing,
         "position": number,
         "raw_text": f"{number}. {TEXT} doi:{cited}",
         "raw_noid": TEXT,
     }
-    said |= {"title": TITLE, "last_names": ["Scoville", "Milner"], "venue": "J Neurol Neurosurg Psychiatry", "year": 1957}
+    entry |= {"title": TITLE, "last_names": ["Scoville", "Milner"], "venue": "J Neurol Neurosurg Psychiatry", "year": 1957}
     value = {"schema_version": 1, "citing": citing, "paper_version": 1763740800000, "arrived": 1763740800000 + paper}
-    value |= {"catalog_offset": 541, "judged": 1763740800180 + paper, "link": link, "reference": said}
+    value |= {"catalog_offset": 541, "judged": 1763740800180 + paper, "link": link, "reference": entry}
     return reference.encode(), json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -92,7 +92,7 @@ def main() -> None:
         reading = manifest["source"]["seconds"]
         print(
             f"{manifest['references']:,} references: {manifest['seconds']:.1f} s ({reading:.1f} s of them reading), "
-            f"{used.ru_utime + used.ru_stime:.1f} s of CPU, most memory {used.ru_maxrss * 1024 / 1e6:,.0f} MB"
+            f"{used.ru_utime + used.ru_stime:.1f} s of CPU, maximum memory {used.ru_maxrss * 1024 / 1e6:,.0f} MB"
         )
         for file, about in manifest["files"].items():
             print(f"{file}: {about['rows']:,} rows, {about['bytes'] / 1e6:,.1f} MB")

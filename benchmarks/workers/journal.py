@@ -23,23 +23,23 @@ def main() -> None:
         per = size // partitions + 1
         batch = [Received("references", n // per, n, b"key", b"value", (), 0) for n in range(size)]
         with tempfile.TemporaryDirectory() as folder, Journal(Path(folder), "bench", deaths=3) as journal:
-            hand, asked = [], []
+            writing, checking = [], []
             for _ in range(BATCHES):
                 started = time.perf_counter()
-                hand_of_batch = journal.in_flight(batch)
+                in_flight = journal.in_flight(batch)
                 for _ in range(2):
-                    with hand_of_batch:
+                    with in_flight:
                         pass
                 journal.passed(batch)
                 ended = time.perf_counter()
                 for record in batch:
                     journal.suspect(record)
-                asked.append(time.perf_counter() - ended)
-                hand.append(ended - started)
-        rare = statistics.quantiles(hand, n=100)[98]
+                checking.append(time.perf_counter() - ended)
+                writing.append(ended - started)
+        rare = statistics.quantiles(writing, n=100)[98]
         print(
-            f"{size:4} records of {partitions:2} partitions: {statistics.median(hand) * 1e6:.1f} µs a batch for the hand "
-            f"(99%: {rare * 1e6:.0f} µs), {statistics.median(asked) * 1e6:.1f} µs for suspects"
+            f"{size:4} records of {partitions:2} partitions: {statistics.median(writing) * 1e6:.1f} µs to write a batch "
+            f"(99%: {rare * 1e6:.0f} µs), {statistics.median(checking) * 1e6:.1f} µs to check its records"
         )
 
 

@@ -102,22 +102,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--references", type=int, default=10_000)
     harness.add_catalog(parser)
     parser.add_argument(
-        "--batch-records", type=int, default=2048, help="most references in a batch; for a GPU more than for a CPU"
+        "--batch-records", type=int, default=2048, help="maximum references in a batch; more for a GPU than for a CPU"
     )
     arguments = parser.parse_args(argv)
     works = harness.works_of(arguments.works)
     references = list(islice(real_references(1), arguments.references))
     print(describe())
     print(f"{len(references):,} references, {len(works):,} works, profile {arguments.profile}\n", flush=True)
-    figures = {"with the model": measure(references, works, arguments, batch_records=arguments.batch_records)}
-    show("with the model", figures["with the model"])
+    recalled = {"program": (sys.executable, "-m", "benchmarks.workers.recalled")}
     with tempfile.TemporaryDirectory() as folder:
         remember([reference_text(each, "TVL", lexical=False) for each in references], Path(folder))
         os.environ[FOLDER] = folder
-        program = (sys.executable, "-m", "benchmarks.workers.recalled")
-        recalled = measure(references, works, arguments, batch_records=arguments.batch_records, program=program)
-    figures["vectors recalled"] = recalled
-    show("vectors recalled", recalled)
+        figures = {}
+        for name, more in (("with the model", {}), ("vectors recalled", recalled)):
+            figures[name] = measure(references, works, arguments, batch_records=arguments.batch_records, **more)
+            show(name, figures[name])
     harness.save(arguments.json, {"works": len(works), **figures})
     return 0
 

@@ -81,34 +81,21 @@ class Repeat(Stage[Received, NoView]):
         return Output([Message("outcomes", key, b"\n".join(values)) for key, values in papers.items()])
 
 
-class Typed(Stage[ReferenceEvent, NoView]):
+class Typed(Repeat):
     """A stage that decodes and validates references, and encodes outcomes."""
 
     name = "typed"
-    inputs = ("references",)
-    outputs = ("outcomes",)
 
     def decode(self, record: Received) -> ReferenceEvent:
         """Decode the event."""
         return ReferenceEvent.from_json(record.value or b"")
 
-    def view(self, batch: Sequence[ReferenceEvent]) -> NoView:
-        """Return nothing: the stage has no view."""
-        return NoView()
-
     def handle(self, batch: Sequence[ReferenceEvent], view: NoView) -> Output:
         """Return an outcome without a link for each reference."""
-        output = Output()
-        outcomes = [
-            (
-                event,
-                Outcome(
-                    reference=event.reference,
-                    link=Link(reference=event.reference.id, citing=event.citing, cited=None, unresolved="no-candidate"),
-                ),
-            )
-            for event in batch
-        ]
+        output, outcomes = Output(), []
+        for event in batch:
+            link = Link(reference=event.reference.id, citing=event.citing, cited=None, unresolved="no-candidate")
+            outcomes.append((event, Outcome(reference=event.reference, link=link)))
         add_outcomes(output, outcomes, 0, 0, JudgedBy(None, None))
         return output
 
@@ -186,7 +173,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print a table and return exit code 0."""
     parser = harness.parser(__doc__)
     parser.add_argument("--references", type=int, default=40_000, help="records per measurement")
-    parser.add_argument("--rounds", type=int, default=3, help="each measured so often, in turn")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements of each, in turn")
     arguments = parser.parse_args(argv)
     count, rates = arguments.references, {"bare": [], "runtime": [], "typed": []}
     with broker_with_topics() as kafka, tempfile.TemporaryDirectory() as folder:

@@ -75,7 +75,7 @@ def worker(stage_class: Callable[[], Callable[[Any], Stage[Any, Any]]], model: t
             code = report(error)
         sys.stderr.flush()
         # Skip the interpreter's shutdown: threads of native libraries that are still running would abort the process then, and
-        # the exit code, which tells an operator the cause, would be lost.
+        # the exit code, which shows the cause, would be lost.
         os._exit(code)
 
     return run

@@ -81,8 +81,8 @@ def _print(found: DryRun, tally: Tally) -> None:
             continue
         line = f"{counted['count']:>10,}  {counted['share']:7.2%}  {what}"
         if "share_95" in counted:
-            (low, high), (least, most) = counted["share_95"], counted["of_all_95"]
-            line += f"  (95%: {low:.2%} to {high:.2%}, {least:,} to {most:,} of all)"
+            (low, high), (at_least, at_most) = counted["share_95"], counted["of_all_95"]
+            line += f"  (95%: {low:.2%} to {high:.2%}, {at_least:,} to {at_most:,} of all)"
         print(line)
     for name in ("pinned", "superseded", "unreadable"):
         if count := getattr(found, name):

@@ -55,13 +55,13 @@ def build(
     cache: Path,
     linker: LinkerSettings,
     fallback: FallbackSettings,
-    say: Callable[[str], object] = lambda _: None,
+    report: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Return the catalog folder of a file of works; ``reflink catalog build`` creates it if missing. Raises LocalSetupError."""
     folder = folder_of(works, cache, linker, fallback)
     if not (folder / snapshot.MANIFEST).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        say(f"building the catalog of {works} for this and later runs in {folder}")
+        report(f"building the catalog of {works} for this and later runs in {folder}")
         modes = ["--mode", linker.semantic_mode, "--lexical-mode", fallback.lexical_mode]
         encoder = ["--device", linker.device, "--precision", linker.precision]
         model = [] if linker.model is None else ["--model", linker.model]

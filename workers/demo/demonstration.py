@@ -97,7 +97,7 @@ class Demonstration:
             prefix = f"reflink-demo-{uuid.uuid4().hex[:8]}."
             kafka = configuration.read(KafkaSettings, kafka_bootstrap_servers=self.brokers, topic_prefix=prefix)
             with TopicAdmin(kafka) as admin:  # raises if no broker answers: there is nothing to delete then
-                display.say(f"Kafka cluster {admin.cluster_id()} at {self.brokers}")
+                display.print(f"Kafka cluster {admin.cluster_id()} at {self.brokers}")
             try:
                 yield kafka
             finally:
@@ -110,7 +110,7 @@ class Demonstration:
             broker = Broker.start(folder / "kafka")
         broker.owns_folder = self.keep is None
         with broker:
-            display.say(f"Kafka listens on {broker.address}")
+            display.print(f"Kafka listens on {broker.address}")
             yield configuration.read(KafkaSettings, kafka_bootstrap_servers=broker.address, kafka_security_protocol="PLAINTEXT")
 
     def _load(self, kafka: KafkaSettings, folder: Path, display: Display) -> tuple[int, Path | None]:
@@ -122,12 +122,12 @@ class Demonstration:
                 default_cache(),
                 configuration.read(LinkerSettings),
                 configuration.read(FallbackSettings),
-                display.say,
+                display.print,
             )
         snapshot = None if source is None else catalogs.linked_copy(source, folder / "catalog")
         with display.counting("works into the catalog topic") as progress:
             count = catalogs.fill(self.catalog, kafka, progress, bound_to=snapshot)
-        display.say(f"{count:,} works in the catalog")
+        display.print(f"{count:,} works in the catalog")
         return count, snapshot
 
     @contextmanager
@@ -178,7 +178,7 @@ def workspace(keep: Path | None, display: Display) -> Iterator[Path]:
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         yield keep.resolve()
-        display.say(f"data, state and logs are kept in {keep}")
+        display.print(f"data, state and logs are kept in {keep}")
         return
     folder = Path(tempfile.mkdtemp(prefix="reflink-demo-"))
     try:
@@ -208,6 +208,6 @@ def delete_topics(kafka: KafkaSettings, display: Display) -> None:
                 groups = [group for group in groups if answers.get(group) == "NonEmptyGroupError"]
                 time.sleep(0.5 if groups else 0.0)
             if groups:
-                display.say(f"consumer groups that could not be deleted: {', '.join(groups)}")
+                display.print(f"consumer groups that could not be deleted: {', '.join(groups)}")
     except Exception as error:  # the result of the run matters more
-        display.say(f"topics {kafka.topic_prefix}* could not be deleted: {type(error).__name__}: {error}")
+        display.print(f"topics {kafka.topic_prefix}* could not be deleted: {type(error).__name__}: {error}")

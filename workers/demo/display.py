@@ -53,7 +53,7 @@ class Display:
     def __init__(self, console: Terminal | None = None) -> None:
         self.console = console or Terminal(stderr=True)
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Print a line that stays."""
         self.console.print(text, highlight=False, soft_wrap=True)
 
@@ -66,7 +66,7 @@ class Display:
                 yield
         else:
             yield
-        self.say(f"{text}: {time.monotonic() - started:.1f} s")
+        self.print(f"{text}: {time.monotonic() - started:.1f} s")
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int], None]]:
@@ -80,7 +80,7 @@ class Display:
         with Progress(*columns, console=self.console, transient=True) as progress:
             task = progress.add_task(what, total=None)
             yield lambda count: progress.update(task, completed=count)
-        self.say(f"{what}: {time.monotonic() - started:.1f} s")
+        self.print(f"{what}: {time.monotonic() - started:.1f} s")
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[State], None]]:
@@ -110,11 +110,11 @@ class Display:
                 last = state
                 if time.monotonic() >= next_line and state.line() != shown:
                     shown, next_line = state.line(), time.monotonic() + _LINE_S
-                    self.say(f"{title}: {shown}")
+                    self.print(f"{title}: {shown}")
 
             yield write
         if last is not None:
-            self.say(f"{title}: {last.line()}, {last.seconds:.1f} s")
+            self.print(f"{title}: {last.line()}, {last.seconds:.1f} s")
 
 
 def _draw(bars: Progress, papers: TaskID, references: TaskID, state: State) -> None:

@@ -160,45 +160,45 @@ def _sureness(settled: Settled) -> tuple[float, int]:
 
 def show(summary: Summary, examples: Iterable[Settled], works: Mapping[str, Work], console: Terminal) -> None:
     """Print the summary for people."""
-    say = _Writer(console)
+    out = _Writer(console)
     linked, unresolved = sum(summary.linked.values()), sum(summary.unresolved.values())
-    say.line(
+    out.line(
         (f"{summary.papers:,} papers, {summary.references:,} references", "bold"),
         f" against {summary.works:,} works in {summary.seconds:,.1f} s: {summary.references_per_second:,.0f} references/s",
     )
-    say.counts(f"{linked:,} linked, by method", summary.linked, summary.references)
+    out.counts(f"{linked:,} linked, by method", summary.linked, summary.references)
     if summary.woken:
-        say.line(f"  {summary.woken:,} of them after their paper, when the cited work arrived")
-    say.counts(f"{unresolved:,} unresolved, by reason", summary.unresolved, summary.references)
+        out.line(f"  {summary.woken:,} of them after their paper, when the cited work arrived")
+    out.counts(f"{unresolved:,} unresolved, by reason", summary.unresolved, summary.references)
     p50, p95 = summary.paper_to_link["p50"], summary.paper_to_link["p95"]
     if p50 is not None and p95 is not None:
-        say.head(f"paper to link: p50 {p50:,.2f} s, p95 {p95:,.2f} s")
-        say.line(
+        out.head(f"paper to link: p50 {p50:,.2f} s, p95 {p95:,.2f} s")
+        out.line(
             "  from the timestamp of the paper's record to that of the link's; the papers of a wave are sent at once, so it"
         )
-        say.line("  includes the wait for earlier papers")
-    say.list(f"{len(summary.dead_letters)} dead letters", summary.dead_letters)
-    say.list(f"{len(summary.refused)} files not sent", summary.refused)
+        out.line("  includes the wait for earlier papers")
+    out.list(f"{len(summary.dead_letters)} dead letters", summary.dead_letters)
+    out.list(f"{len(summary.refused)} files not sent", summary.refused)
     shown = list(examples)
     if shown:
-        say.head("examples")
+        out.head("examples")
     for each in shown:
-        say.outcome(each, works)
+        out.outcome(each, works)
 
 
 def show_differences(found: Sequence[str], expected: Expected, path: Path, console: Terminal) -> None:
     """Print one line if all outcomes are as expected, else the differences."""
-    say = _Writer(console)
-    say.line("")
+    out = _Writer(console)
+    out.line("")
     if not found:
         total = f"all {len(expected.references):,} references and {len(expected.dead_letters)} dead letters"
-        say.line(("as expected:", "green"), f" {total} are as in {path}")
+        out.line(("as expected:", "green"), f" {total} are as in {path}")
         return
-    say.line((f"{len(found)} differences", "red"), f" from {path}:")
+    out.line((f"{len(found)} differences", "red"), f" from {path}:")
     for line in found[:_DIFFERENCES_SHOWN]:
-        say.line(f"  {line}")
+        out.line(f"  {line}")
     if len(found) > _DIFFERENCES_SHOWN:
-        say.line(f"  … and {len(found) - _DIFFERENCES_SHOWN} more")
+        out.line(f"  … and {len(found) - _DIFFERENCES_SHOWN} more")
 
 
 class _Writer:

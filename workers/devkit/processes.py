@@ -80,7 +80,7 @@ class Process:
     ) -> None:
         self.worker, self.slot, self.port, self.log = worker, slot, port, log
         self._environment, self._program = dict(environment), tuple(program)
-        #: Whether this class asked the process to end, so that its end is expected.
+        #: Whether this class has ended the process, so that its end is expected.
         self.dismissed = False
         self._process = self._spawn()
 

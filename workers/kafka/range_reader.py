@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import Final, Self
 
 from workers.config.settings import KafkaSettings
 from workers.errors import Stalled
@@ -21,6 +22,9 @@ _POLL_S: Final = 0.5
 _MAX_HELD: Final = 20_000
 #: Small, so that one fetch contains records of all partitions.
 _FETCH_BYTES: Final = 1_000_000
+#: Larger than every offset.
+_NO_END: Final = 2**62
+_REPORT_EVERY: Final = 5000
 
 
 class Range(PartitionReader):
@@ -152,3 +156,25 @@ class Range(PartitionReader):
         """Yield all records up to the ends."""
         while not self.done:
             yield from self.take(1000)
+
+    @classmethod
+    def following(cls, settings: KafkaSettings, topic: str, starts: Mapping[int, int]) -> Self:
+        """Return a reader without end of the records from these offsets on, by partition."""
+        ends = dict.fromkeys(starts, _NO_END)
+        return cls(settings, topic, list(starts), positions=starts, ends=ends, patience_s=math.inf)
+
+    def until(self, deadline: float) -> Iterator[Received]:
+        """Yield records until ``time.monotonic()`` reaches the deadline."""
+        while time.monotonic() < deadline:
+            yield from self.take(1000)
+
+    def newest(self, keys: Container[bytes], progress: Callable[[int, int], object] = lambda *_: None) -> dict[str, bytes]:
+        """Read to the ends. Return the newest value of each of these keys, without keys that have none or a tombstone."""
+        values: dict[str, bytes | None] = {}
+        for count, record in enumerate(self):
+            if record.key is not None and record.key in keys:
+                values[record.key.decode()] = record.value
+            if count % _REPORT_EVERY == 0:
+                progress(*self.progress)
+        progress(*self.progress)
+        return {key: value for key, value in values.items() if value is not None}

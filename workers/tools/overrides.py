@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ TOPIC: Final = "overrides"
 Progress = Callable[[int, int], object]
 #: The newest link of each reference; None if it does not exist or was removed.
 Found = Mapping[str, LinkEvent | None]
-
-_REPORT_EVERY: Final = 5000
 
 
 class BadOverride(ReflinkError):
@@ -207,17 +204,9 @@ def find_links(
 ) -> Found:
     """Return the newest link of each reference. Reads the full partitions of ``links`` that hold them, which may take long."""
     found: dict[str, LinkEvent | None] = dict.fromkeys(references)
-    keys = {reference.encode(): reference for reference in found}
-    values: dict[str, bytes | None] = {}
-    wanted = sorted({partition_of(key.partition(b"#")[0], partitions) for key in keys})
-    with Range(settings, "links", wanted) as records:
-        for count, record in enumerate(records):
-            if record.key in keys:
-                values[keys[record.key]] = record.value
-            if count % _REPORT_EVERY == 0:
-                progress(*records.progress)
-        progress(*records.progress)
-    found.update({reference: LinkEvent.from_json(value) for reference, value in values.items() if value is not None})
+    with Range(settings, "links", sorted({_home(each, partitions) for each in found})) as records:
+        values = records.newest({each.encode() for each in found}, progress)
+    found.update({reference: LinkEvent.from_json(value) for reference, value in values.items()})
     return found
 
 
@@ -248,16 +237,13 @@ class Curator:
         partition = _home(reference, self._partitions)
         with Range(self._settings, "links", [partition]) as before:
             starts = before.ends
-        never = {partition: 2**62}
-        with Range(self._settings, "links", [partition], positions=starts, ends=never, patience_s=math.inf) as links:
+        with Range.following(self._settings, "links", starts) as links:
             self.write([(reference, event)])
-            until = time.monotonic() + wait_s
-            while time.monotonic() < until:
-                for record in links.take(1000):
-                    if record.key == reference.encode() and record.value is not None:
-                        link = LinkEvent.from_json(record.value)
-                        if shows(link, event):
-                            return link
+            for record in links.until(time.monotonic() + wait_s):
+                if record.key == reference.encode() and record.value is not None:
+                    link = LinkEvent.from_json(record.value)
+                    if shows(link, event):
+                        return link
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from workers.kafka.topics import TopicAdmin, partition_of
 LARGEST: Final = 10**18 - 1
 #: ``superseded``: a newer version is current. ``unknown``: the ledger has no such paper. ``unanswered``: no result in time.
 Outcome = Literal["withdrawn", "withdrawn-before", "superseded", "unknown", "unanswered"]
-_NO_END: Final = 2**62
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,7 @@ def withdraw(settings: KafkaSettings, papers: Iterable[str], version: int | None
             pending[paper] = chosen
     if pending:
         starts = {wanted[paper]: ends[wanted[paper]] for paper in pending}
-        ends = dict.fromkeys(starts, _NO_END)
-        with Range(settings, "manifests", list(starts), positions=starts, ends=ends, patience_s=math.inf) as manifests:
+        with Range.following(settings, "manifests", starts) as manifests:
             with Sender(settings) as sender:
                 for paper, chosen in pending.items():
                     sender.send("papers", paper.encode(), None, headers=((VERSION_HEADER, b"%d" % chosen),))
@@ -67,13 +64,11 @@ def withdraw(settings: KafkaSettings, papers: Iterable[str], version: int | None
 
 def _known(settings: KafkaSettings, wanted: Mapping[str, int]) -> tuple[dict[str, PaperState | None], dict[int, int]]:
     """Return the papers' newest states, and the end offsets of their partitions."""
-    values: dict[str, bytes | None] = dict.fromkeys(wanted)
-    keys = {paper.encode(): paper for paper in wanted}
+    known: dict[str, PaperState | None] = dict.fromkeys(wanted)
     with Range(settings, "manifests", sorted(set(wanted.values()))) as records:
-        for record in records:
-            if record.key in keys:
-                values[keys[record.key]] = record.value
-        return {paper: None if value is None else PaperState.from_json(value) for paper, value in values.items()}, records.ends
+        values = records.newest({paper.encode() for paper in wanted})
+        known.update({paper: PaperState.from_json(value) for paper, value in values.items()})
+        return known, records.ends
 
 
 def _version(state: PaperState | None, version: int | None) -> int:
@@ -96,15 +91,15 @@ def _await(manifests: Range, pending: Mapping[str, int], timeout_s: float) -> di
     """Wait until the ledger publishes a withdrawn state or a newer version of each paper. Return the papers settled in time."""
     keys = {paper.encode(): paper for paper in pending}
     settled: dict[str, Withdrawal] = {}
-    until = time.monotonic() + timeout_s
-    while len(settled) < len(pending) and time.monotonic() < until:
-        for record in manifests.take(1000):
-            paper = keys.get(record.key or b"")
-            if paper is None or record.value is None:
-                continue
-            state, sent = PaperState.from_json(record.value), pending[paper]
-            if state.withdrawn and state.paper_version >= sent:
-                settled[paper] = Withdrawal(paper, "withdrawn", sent, state.paper_version)
-            elif state.paper_version > sent:
-                settled[paper] = Withdrawal(paper, "superseded", sent, state.paper_version)
+    for record in manifests.until(time.monotonic() + timeout_s):
+        paper = keys.get(record.key or b"")
+        if paper is None or record.value is None:
+            continue
+        state, sent = PaperState.from_json(record.value), pending[paper]
+        if state.withdrawn and state.paper_version >= sent:
+            settled[paper] = Withdrawal(paper, "withdrawn", sent, state.paper_version)
+        elif state.paper_version > sent:
+            settled[paper] = Withdrawal(paper, "superseded", sent, state.paper_version)
+        if len(settled) == len(pending):
+            break
     return settled

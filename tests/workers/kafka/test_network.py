@@ -1,4 +1,4 @@
-"""A transaction is committed though the broker that coordinates it is gone: another one takes over."""
+"""A transaction is committed after its coordinator was killed and another broker took over."""
 
 from __future__ import annotations
 

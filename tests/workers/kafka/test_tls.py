@@ -26,28 +26,21 @@ def refusal(**settings: Any) -> str:
     return str(error.value)
 
 
-def test_what_is_right_is_taken(certificates: Certificates):
+def test_valid_files_are_accepted(certificates: Certificates):
     certfile, keyfile = certificates.issue("a", password="s3cr3t")
-    tls_context(
-        KafkaSettings(
-            kafka_security_protocol="SSL",
-            kafka_ssl_cafile=certificates.cafile(),
-            kafka_ssl_certfile=certfile,
-            kafka_ssl_keyfile=keyfile,
-            kafka_ssl_password="s3cr3t",
-        )
-    )
+    files = {"kafka_ssl_cafile": certificates.cafile(), "kafka_ssl_certfile": certfile, "kafka_ssl_keyfile": keyfile}
+    tls_context(KafkaSettings(kafka_security_protocol="SSL", **files, kafka_ssl_password="s3cr3t"))
 
 
 @pytest.mark.parametrize("name", ["cafile", "certfile", "keyfile"])
-def test_a_file_that_is_not_there(name: str, certificates: Certificates, tmp_path: Path):
+def test_a_missing_file_is_named(name: str, certificates: Certificates, tmp_path: Path):
     certfile, keyfile = certificates.issue("a")
     files = {"kafka_ssl_cafile": certificates.cafile(), "kafka_ssl_certfile": certfile, "kafka_ssl_keyfile": keyfile}
-    said = refusal(**{**files, f"kafka_ssl_{name}": tmp_path / "no.pem"})
-    assert said == f"REFLINK_KAFKA_SSL_{name.upper()}: {tmp_path / 'no.pem'}: No such file or directory"
+    message = refusal(**{**files, f"kafka_ssl_{name}": tmp_path / "no.pem"})
+    assert message == f"REFLINK_KAFKA_SSL_{name.upper()}: {tmp_path / 'no.pem'}: No such file or directory"
 
 
-def test_what_is_no_pem(certificates: Certificates, tmp_path: Path):
+def test_a_file_that_is_not_pem_is_refused(certificates: Certificates, tmp_path: Path):
     (odd := tmp_path / "odd.pem").write_text("no certificate")
     certfile, keyfile = certificates.issue("a")
     assert refusal(kafka_ssl_cafile=odd) == f"REFLINK_KAFKA_SSL_CAFILE: {odd} contains no certificates in PEM format"
@@ -56,7 +49,7 @@ def test_what_is_no_pem(certificates: Certificates, tmp_path: Path):
     assert "the key in REFLINK_KAFKA_SSL_CERTFILE" in refusal(kafka_ssl_certfile=certfile)
 
 
-def test_a_locked_key_needs_its_password_and_nobody_is_asked_at_the_terminal(certificates: Certificates):
+def test_an_encrypted_key_needs_its_password(certificates: Certificates):
     certfile, keyfile = certificates.issue("a", password="s3cr3t")
     files = {"kafka_ssl_certfile": certfile, "kafka_ssl_keyfile": keyfile}
     assert refusal(**files).startswith("REFLINK_KAFKA_SSL_PASSWORD is not set and is required for REFLINK_KAFKA_SSL_KEYFILE")
@@ -65,7 +58,7 @@ def test_a_locked_key_needs_its_password_and_nobody_is_asked_at_the_terminal(cer
     )
 
 
-def test_a_key_of_another_certificate(certificates: Certificates):
+def test_a_key_of_another_certificate_is_refused(certificates: Certificates):
     certfile, _ = certificates.issue("a")
     _, keyfile = certificates.issue("b")
     assert "is not the key of the certificate" in refusal(kafka_ssl_certfile=certfile, kafka_ssl_keyfile=keyfile)

@@ -1,4 +1,4 @@
-"""Calls of a producer that do not return are given up, and the errors of calls are raised unchanged."""
+"""Calls of a producer have a deadline, and their errors are raised unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bounded(behaviour: Callable[..., Any], deadline_s: float = 0.2) -> BoundedPr
 
 
 @pytest.mark.parametrize(("call", "name"), zip(CALLS, NAMES, strict=True))
-def test_a_call_that_does_not_return_is_given_up(call: Callable[[BoundedProducer], None], name: str):
+def test_a_call_that_does_not_return_times_out(call: Callable[[BoundedProducer], None], name: str):
     never = threading.Event()
     try:
         with pytest.raises(KafkaTimeoutError, match=name):
@@ -36,38 +36,32 @@ def test_a_call_that_does_not_return_is_given_up(call: Callable[[BoundedProducer
         never.set()
 
 
-def test_a_producer_that_does_not_get_its_id_is_closed_since_it_would_try_on_and_fence_its_successor():
+def test_a_producer_refused_its_transactional_id_is_closed():
+    """Its thread would otherwise retry and fence the producer that replaces it."""
     closed: list[float] = []
 
     def refused() -> None:
         raise TransactionalIdAuthorizationFailedError("echo-a")
 
-    others = SimpleNamespace(
-        **dict.fromkeys((*NAMES, "send", "begin_transaction"), lambda: None),
-        init_transactions=refused,
-        close=lambda timeout: closed.append(timeout),
-    )
+    producer = bounded(lambda: None, 5.0)
+    vars(producer.producer).update(init_transactions=refused, close=lambda timeout: closed.append(timeout))
     with pytest.raises(TransactionalIdAuthorizationFailedError):
-        BoundedProducer(others, 5.0).init_transactions()
+        producer.init_transactions()
     assert closed == [1]
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_call_raises_comes_through(call: Callable[[BoundedProducer], None]):
+def test_a_call_within_the_deadline_completes_or_raises_its_error(call: Callable[[BoundedProducer], None]):
     def fenced(*_: object, **__: object) -> None:
         raise ProducerFencedError("another")
 
-    with pytest.raises(ProducerFencedError, match="another"):
-        call(bounded(fenced, 30.0))
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_a_call_that_returns_in_time_is_waited_for(call: Callable[[BoundedProducer], None]):
     done: list[bool] = []
 
     def slow(*_: object, **__: object) -> None:
         time.sleep(0.05)
         done.append(True)
 
+    with pytest.raises(ProducerFencedError, match="another"):
+        call(bounded(fenced, 30.0))
     call(bounded(slow, 30.0))
     assert done == [True]
