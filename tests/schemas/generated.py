@@ -1,4 +1,4 @@
-"""Hypothesis strategies for entities and events, made from the models' own fields so that a new field is covered at once."""
+"""Hypothesis strategies for entities and events, derived from the fields of the models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reflink.entities import Entity
 from schemas import CatalogEvent, OverrideEvent
 from schemas.envelope import SCHEMA_VERSION
 
-#: JSON as any producer may write it.
+#: JSON of any producer.
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -19,12 +19,12 @@ json_values = st.recursive(
 )
 new_fields = st.dictionaries(st.text(min_size=1).map("new_".__add__), json_values, max_size=2)
 
-#: Events that say exactly one of several things; a default says nothing.
+#: Events with exactly one of several fields.
 _ONE_OF = {CatalogEvent: ("work", "withdrawn"), OverrideEvent: ("pinned", "nothing", "forbidden")}
 
 
 def instances(model: type[Entity]) -> st.SearchStrategy[Any]:
-    """Any valid instance; optional fields are there or not."""
+    """Return a strategy of valid instances with or without optional fields."""
     hints = get_type_hints(model, include_extras=True)
     fields = {
         name: st.just(SCHEMA_VERSION) if name == "schema_version" else values(hints[name], info.metadata)
@@ -34,18 +34,16 @@ def instances(model: type[Entity]) -> st.SearchStrategy[Any]:
     optional = {name: strategy for name, strategy in fields.items() if name not in required}
     if model in _ONE_OF:
         rest = {name: strategy for name, strategy in optional.items() if name not in _ONE_OF[model]}
-        said = {
-            name: fields[name].filter(lambda value, default=model.model_fields[name].default: value != default)
-            for name in _ONE_OF[model]
-        }
-        return st.one_of(
-            *(st.fixed_dictionaries({**required, name: strategy}, optional=rest) for name, strategy in said.items())
-        ).map(lambda chosen: model(**chosen))
+        choices = []
+        for name in _ONE_OF[model]:
+            given = fields[name].filter(lambda value, default=model.model_fields[name].default: value != default)
+            choices.append(st.fixed_dictionaries({**required, name: given}, optional=rest))
+        return st.one_of(choices).map(lambda chosen: model(**chosen))
     return st.fixed_dictionaries(required, optional=optional).map(lambda chosen: model(**chosen))
 
 
 def values(annotation: Any, constraints: list[Any] | tuple[Any, ...] = ()) -> st.SearchStrategy[Any]:
-    """Any value that a field of this type may hold and JSON can carry."""
+    """Return a strategy of the values of a type that JSON can represent."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     pattern = next((limit.pattern for limit in constraints if getattr(limit, "pattern", None)), None)
     if origin is Annotated:
@@ -79,7 +77,7 @@ _MAPS = {"evidence"}
 
 
 def dicts_in(document: Any) -> list[dict[str, Any]]:
-    """All objects inside a JSON document, itself included."""
+    """Return all objects of a JSON document, including itself."""
     if isinstance(document, dict):
         inner = (value for name, value in document.items() if name not in _MAPS)
         return [document, *(found for value in inner for found in dicts_in(value))]

@@ -37,13 +37,17 @@ class State:
         """The number of references with an outcome."""
         return self.linked + self.unresolved
 
+    @property
+    def rate(self) -> float:
+        """References with an outcome per second."""
+        return self.settled / self.seconds if self.seconds > 0 else 0.0
+
     def line(self) -> str:
         """Format all numbers as one line."""
-        rate = self.settled / self.seconds if self.seconds > 0 else 0.0
         parsed = f"{self.parsed:,}/{self.papers:,}"
         return (
             f"papers {parsed} parsed, references {self.settled:,}/{self.references:,} settled: {self.linked:,} linked, "
-            f"{self.unresolved:,} unresolved, {self.dead_letters} dead letters, {rate:,.0f} references/s"
+            f"{self.unresolved:,} unresolved, {self.dead_letters} dead letters, {self.rate:,.0f} references/s"
         )
 
 
@@ -87,12 +91,8 @@ class Display:
         """Yield a function that takes the current state, at any rate; the last state stays on the screen."""
         last: State | None = None
         if self.console.is_terminal:
-            columns = (
-                TextColumn("{task.description:10}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[more]}"),
-            )
+            texts = TextColumn("{task.description:10}"), TextColumn("{task.fields[more]}")
+            columns = (texts[0], BarColumn(), MofNCompleteColumn(), texts[1])
             with Progress(*columns, console=self.console, transient=True) as bars:
                 papers, references = (bars.add_task(name, total=None, more="") for name in ("papers", "references"))
 
@@ -118,8 +118,7 @@ class Display:
 
 
 def _draw(bars: Progress, papers: TaskID, references: TaskID, state: State) -> None:
-    rate = state.settled / state.seconds if state.seconds > 0 else 0.0
     dead = f"{state.dead_letters} dead letters" if state.dead_letters else ""
     bars.update(papers, completed=state.parsed, total=state.papers or None, more=dead)
-    more = f"{state.linked:,} linked, {state.unresolved:,} unresolved, {rate:,.0f}/s"
+    more = f"{state.linked:,} linked, {state.unresolved:,} unresolved, {state.rate:,.0f}/s"
     bars.update(references, completed=state.settled, total=state.references or None, more=more)

@@ -39,14 +39,7 @@ class Override(pydantic.BaseModel):
 
     def event(self) -> OverrideEvent:
         """Return the event, dated now. Raises BadOverride."""
-        return made(
-            self.reference,
-            reason=self.reason,
-            by=_BY,
-            pinned=self.pinned,
-            nothing=self.nothing,
-            forbidden=self.forbidden,
-        )
+        return made(**self.model_dump(), by=_BY)
 
 
 class Scene(pydantic.BaseModel):

@@ -27,6 +27,8 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 #: A selection with more bytes of JSON is left out. A broker stores 4,096 bytes by default, and other fields need space too.
 _MAX_CRITERIA_BYTES: Final = 2500
 _CALL_MS: Final = 30_000
+#: Fields of a position in the metadata of the first partition, besides ``said``: the criteria.
+_WHOLE: Final = ("digest", "topic_id", "began", "at", "selected")
 
 
 class BadReplay(ReflinkError):
@@ -92,26 +94,14 @@ class Position:
 
         They always include all partitions, so that the committed offset of none expires before the others.
         """
-        whole = {
-            "digest": self.digest,
-            "said": self.criteria if len(orjson.dumps(dict(self.criteria))) <= _MAX_CRITERIA_BYTES else {},
-            "topic_id": self.topic_id,
-            "began": self.began,
-            "at": self.at,
-            "selected": self.selected,
-        }
-        return {
-            TopicPartition(prefix_of_topic, partition): OffsetAndMetadata(
-                part.position,
-                orjson.dumps(
-                    {**{name: value for name, value in vars(part).items() if name != "position"}, **whole}
-                    if partition == min(self.parts)
-                    else {name: value for name, value in vars(part).items() if name != "position"}
-                ).decode(),
-                -1,
-            )
-            for partition, part in self.parts.items()
-        }
+        whole = {name: getattr(self, name) for name in _WHOLE}
+        whole["said"] = self.criteria if len(orjson.dumps(dict(self.criteria))) <= _MAX_CRITERIA_BYTES else {}
+        committed = {}
+        for partition, part in self.parts.items():
+            fields = {name: value for name, value in vars(part).items() if name != "position"}
+            metadata = orjson.dumps({**fields, **whole} if partition == min(self.parts) else fields).decode()
+            committed[TopicPartition(prefix_of_topic, partition)] = OffsetAndMetadata(part.position, metadata, -1)
+        return committed
 
     @classmethod
     def from_metadata(cls, offsets: Mapping[int, tuple[int, str]]) -> Position:
@@ -124,15 +114,8 @@ class Position:
                 partition: Part(position=offset, **{name: int(fields[name]) for name in names})
                 for partition, (offset, fields) in parsed.items()
             }
-            return cls(
-                str(whole["digest"]),
-                dict(whole["said"]),
-                whole["topic_id"],
-                int(whole["began"]),
-                int(whole["at"]),
-                int(whole["selected"]),
-                parts,
-            )
+            began, at, selected = (int(whole[name]) for name in ("began", "at", "selected"))
+            return cls(str(whole["digest"]), dict(whole["said"]), whole["topic_id"], began, at, selected, parts)
         except (ValueError, KeyError, TypeError):
             raise BadReplay(
                 "this version of reflink cannot read its position: continue with the version that wrote it, or --forget it"
