@@ -8,7 +8,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
+from reflink.errors import ReflinkError
 from reflink.terminal import complain
 from workers.config import settings as configuration
 from workers.config.settings import S
@@ -19,6 +21,7 @@ from workers.signals import handling
 Run = Callable[[argparse.Namespace], int]
 #: Adds a command: its name, its description in one line, the function that runs it, the text after its options (optional).
 AddCommand = Callable[..., argparse.ArgumentParser]
+T = TypeVar("T")
 
 
 def add_commands(parser: argparse.ArgumentParser) -> AddCommand:
@@ -32,6 +35,18 @@ def add_commands(parser: argparse.ArgumentParser) -> AddCommand:
         return added
 
     return command
+
+
+def argument(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a type of an argument: ``read``, whose ReflinkError is a usage error."""
+
+    def checked(text: str) -> T:
+        try:
+            return read(text)
+        except ReflinkError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return checked
 
 
 def add_output(parser: argparse.ArgumentParser, json: str, *, prefix: bool = True) -> None:

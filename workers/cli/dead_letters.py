@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from reflink.errors import ReflinkError
 from reflink.terminal import complain, one_line
-from workers.cli.command import AddCommand, add_commands, report
+from workers.cli.command import AddCommand, add_commands, argument, report
 from workers.config import settings as configuration
+from workers.replay.selection import moment
 
 if TYPE_CHECKING:
     from workers.records import Received
@@ -67,7 +68,9 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", help="source topic, without prefix")
     parser.add_argument("--reason", help="class of the error, for example NotAPaper")
     parser.add_argument("--worker", help="worker that wrote them")
-    parser.add_argument("--since", type=_since, metavar="WHEN", help="written since: 90m, 2h, 3d, or 2026-11-21[T08:00]")
+    parser.add_argument(
+        "--since", type=argument(_since), metavar="WHEN", help="written since: 90m, 2h, 3d, or 2026-11-21[T08:00]"
+    )
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
@@ -79,13 +82,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def _since(text: str) -> int:
-    """Parse a time into milliseconds since 1970. Raises ArgumentTypeError."""
-    from workers.replay.selection import BadSelection, moment
-
-    try:
-        return moment(text, round(time.time() * 1000))
-    except BadSelection as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    return moment(text, round(time.time() * 1000))
 
 
 def _settings() -> configuration.WorkerSettings:
@@ -109,7 +106,7 @@ def _list(arguments: argparse.Namespace) -> int:
     letters = [each for each in read(_settings()) if (arguments.all or each.resolution is None) and _fits(each, arguments)]
     for letter in letters:
         if arguments.json:
-            print(orjson.dumps({key: value for key, value in asdict(letter).items() if value not in (None, "")}).decode())
+            print(orjson.dumps(_fields(letter)).decode())
         else:
             print(_line(letter))
     if not arguments.json:
@@ -118,6 +115,10 @@ def _list(arguments: argparse.Namespace) -> int:
         total = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "0 open"
         print(total + "".join(f"\n  {count:6} {reason}" for reason, count in reasons.most_common()))
     return 0
+
+
+def _fields(letter: DeadLetter) -> dict[str, Any]:
+    return {name: value for name, value in asdict(letter).items() if value not in (None, "")}
 
 
 def _line(letter: DeadLetter) -> str:
@@ -153,8 +154,7 @@ def _show(arguments: argparse.Namespace) -> int:
     key = record.key.decode("utf-8", "replace") if record.key is not None else None
     if arguments.json:
         text = None if record.value is None else content.decode("utf-8", "replace")
-        about = {key: value for key, value in asdict(letter).items() if value not in (None, "")}
-        print(orjson.dumps({**about, "key": key, "headers": headers, "encoding": how, "value": text}).decode())
+        print(orjson.dumps({**_fields(letter), "key": key, "headers": headers, "encoding": how, "value": text}).decode())
         return 0
     print(_line(letter))
     print(f"key: {one_line(key) if key is not None else 'none'}")

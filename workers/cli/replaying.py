@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 import orjson
 
 from reflink.entities import Method, Unresolved
 from reflink.terminal import complain
 from workers.cli import rehearsing
-from workers.cli.command import AddCommand, add_output, report, settings_of, tool_logs
+from workers.cli.command import AddCommand, add_output, argument, report, settings_of, tool_logs
 from workers.config.settings import WorkerSettings
 from workers.replay.selection import ANY, BadSelection, Selection, moment, probabilities
 
@@ -85,23 +85,13 @@ def add_to(command: AddCommand) -> None:
     rehearsing.add_to(replay)
 
 
-def _argument(read: Any) -> Any:
-    def checked(text: str) -> Any:
-        try:
-            return read(text)
-        except BadSelection as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return checked
-
-
 def _checked_time(text: str) -> str:
     moment(text, 0)
     return text.strip()
 
 
-_time: Final = _argument(_checked_time)
-_range: Final = _argument(probabilities)
+_time: Final = argument(_checked_time)
+_range: Final = argument(probabilities)
 
 
 def _positive(text: str) -> float:
