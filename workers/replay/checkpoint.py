@@ -79,11 +79,15 @@ class Position:
         return all(part.done for part in self.parts.values())
 
     @property
+    def left(self) -> int:
+        """The number of offsets that were not read yet."""
+        return sum(max(0, part.end - part.position) for part in self.parts.values())
+
+    @property
     def share(self) -> float:
         """The share of the offsets between start and end that were read: 0 to 1."""
         total = sum(part.end - part.first for part in self.parts.values())
-        left = sum(max(0, part.end - part.position) for part in self.parts.values())
-        return 1 - left / total if total else 1.0
+        return 1 - self.left / total if total else 1.0
 
     def total(self, what: str) -> int:
         """Return the sum of one field of the parts."""

@@ -130,7 +130,7 @@ class Replay:
 
     def _counted(self, position: Position) -> tuple[RecordFilter, Position]:
         """Make the first pass over the remaining records; return the record filter and the position with ``selected`` set."""
-        left = sum(max(0, part.end - part.position) for part in position.parts.values())
+        left = position.left
         newest = Newest(left)
         record_filter = RecordFilter(self.selection, position.began, newest, self._overrides)
         with self._range(position.parts) as links:
@@ -208,5 +208,4 @@ class Replay:
 
     def _report(self, position: Position, pace: Pace) -> None:
         total = sum(part.end - part.first for part in position.parts.values())
-        left = sum(max(0, part.end - part.position) for part in position.parts.values())
-        self._listen(Report("send", position, total - left, total, pace.held_up))
+        self._listen(Report("send", position, total - position.left, total, pace.held_up))

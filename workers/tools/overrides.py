@@ -161,16 +161,8 @@ def from_line(line: bytes, *, by: str | None, force: bool = False) -> OverrideEv
         raise BadOverride(str(error)) from None
     if unknown := sorted(read.model_extra or {}):
         raise BadOverride(f"unknown fields: {', '.join(unknown)}")
-    return made(
-        read.reference,
-        reason=read.reason,
-        by=read.by or by,
-        pinned=read.pinned,
-        nothing=read.nothing,
-        forbidden=read.forbidden,
-        at=read.at,
-        force=force,
-    )
+    decision = read.model_dump(exclude={"schema_version", "by"})
+    return made(**decision, by=read.by or by, force=force)
 
 
 def list_overrides(settings: KafkaSettings, partitions: int, wanted: Sequence[int] | None = None) -> Listed:
