@@ -24,14 +24,12 @@ from tests.workers.papers.test_stage import XML
 from workers.cli import main
 from workers.config.settings import KafkaSettings, ParserSettings, WorkerSettings
 from workers.dead_letter import dead_letter
-from workers.demo.outcomes import Outcomes
 from workers.errors import Fenced
 from workers.kafka.bulk_producer import Sender
 from workers.kafka.clients import transactional_producer
-from workers.kafka.topics import TOPICS, partition_of
 from workers.papers.stage import ParserStage
-from workers.records import Message, Received
-from workers.tools.dead_letters import CannotReplay, Resolver, as_it_was, corrected, read
+from workers.records import Received
+from workers.tools.dead_letters import CannotReplay, Resolver, read
 
 #: Some hours ago. The broker would delete a new record whose timestamp is older than the retention time of its topic.
 ARRIVED = int(time.time() * 1000) - 5 * 3_600_000
@@ -294,36 +292,3 @@ def test_many_dead_letters_are_replayed_in_order_in_several_transactions(kafka: 
     back = read_all(kafka, "papers")
     assert [record.value[:1] for record in back if record.value] == [b"%d" % number for number in range(8)]
     assert {record.partition for record in back} == {1}
-
-
-# Without a broker
-
-
-def letter_of(record: Received) -> Received:
-    message = dead_letter(record, CannotReplay("x"), "parser")
-    return Received("dead-letters", 0, 5, message.key, message.value, message.headers, record.timestamp)
-
-
-def test_the_key_selects_the_partition_if_the_original_one_does_not_exist():
-    record = letter_of(Received("papers", 7, 1, b"doi:10.1000/a", b"v", (), ARRIVED))
-    assert as_it_was(record, {"papers": 8})[1] == 7
-    assert as_it_was(record, {"papers": 4})[1] == partition_of(b"doi:10.1000/a", 4)
-
-
-def test_a_corrected_event_of_another_topic_keeps_its_headers():
-    message = Message("references", b"k", b"old", (("own", b"1"), ("reflink-attempt", b"1")))
-    assert corrected(message, b"\x1f\x8b new").headers == message.headers
-
-
-def test_a_corrected_value_above_the_limit_of_the_topic_is_refused():
-    with pytest.raises(Exception, match="more than the 2000000 of references"):
-        corrected(Message("references", b"k", b""), b"x" * TOPICS["references"].max_message_bytes)
-
-
-def test_a_failing_record_with_the_headers_of_a_resolution_is_a_dead_letter():
-    record = letter_of(Received("papers", 0, 1, b"k", None, (("reflink-resolves", b"3"),), ARRIVED))
-    assert record.header("reflink-resolves") is None
-    outcomes = Outcomes()
-    outcomes.take_dead_letter("k", None, record.headers)
-    outcomes.take_dead_letter("5", None, (("reflink-resolves", b"5"), ("reflink-resolution", b"dropped")))
-    assert len(outcomes.dead_letters) == 1
