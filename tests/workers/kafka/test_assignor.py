@@ -59,13 +59,6 @@ def assert_even(owned: Owned) -> None:
         assert max(shares) - min(shares) <= 1, (topic, shares)
 
 
-def test_no_member_has_only_the_quiet_topic():
-    first = settled({"a": {}})
-    both = settled({**first, "b": {}})
-    assert_even(both)
-    assert len(both["a"]["references"]) == len(both["b"]["references"]) == 3
-
-
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), max_size=8))
 def test_the_assignment_is_even_when_members_join_and_leave(changes: list[tuple[bool, int]]):
     owned: Owned = {"m0": {}}

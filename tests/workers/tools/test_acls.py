@@ -48,6 +48,13 @@ def test_links_and_overrides_have_one_writer_each(topic: str, writer: str):
     assert [name for name, each in grants.items() if f"p.{topic}" in names(each, "WRITE")] == [writer]
 
 
+def test_an_export_may_only_read_links():
+    assert {(grant.name, grant.operation) for grant in tool_grants("export", "p.")} == {
+        ("p.links", "READ"),
+        ("p.links", "DESCRIBE_CONFIGS"),
+    }
+
+
 def test_the_command_shows_arguments_of_kafka_acls(monkeypatch: pytest.MonkeyPatch, command: Command):
     monkeypatch.setenv("REFLINK_TOPIC_PREFIX", "p.")
     lines = command("acls", "parser", "--principal", "User:CN={worker}")[1].splitlines()
