@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import logs_restored
 from tests.kafka import create_topics, lag, new_prefix, read_all, send, worker_settings
-from tests.secure import Certificates, SecureBroker, environment, password_of, secure_broker
+from tests.secure import Certificates, SecureBroker, environment, secure_broker
 from tests.workers.commands import start
 from tests.workers.echo import Echo, Running, running, until
 from tests.workers.papers.test_stage import XML
@@ -67,20 +67,6 @@ def test_a_worker_works_end_to_end(secure: SecureBroker, admin: KafkaSettings, s
         until(lambda: lag(settings, "echo", "references") == 0, what="all is committed")
     assert sorted(int(record.key or b"") for record in read_all(settings, "outcomes")) == list(range(40))
     assert len(read_all(settings, "dead-letters")) == 1
-
-
-def test_the_real_command_works_end_to_end(secure: SecureBroker, admin: KafkaSettings, tmp_path: Path):
-    credentials = secure.as_user("worker")
-    send(KafkaSettings(**credentials, topic_prefix=admin.topic_prefix), "papers", [(b"a", XML)])
-    process = command("parser", credentials, tmp_path, REFLINK_TOPIC_PREFIX=admin.topic_prefix)
-    try:
-        until(lambda: read_all(admin, "references"), what="references")
-        process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 0, log
-    assert password_of("worker") not in log
 
 
 # The wrong credentials
