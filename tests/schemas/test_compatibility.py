@@ -18,9 +18,9 @@ RELEASED = Path(__file__).parent / "released"
 EXAMPLES = sorted(RELEASED.glob("v*/*.json"))
 SCHEMAS = sorted(RELEASED.glob("v*/schemas/*.json"))
 
-#: What old readers do not understand, event by event, and was done all the same. A ledger from before links by place refuses
-#: an outcome that has one: it is upgraded before the linkers are, and what was refused meanwhile is in its dead letters. What a
-#: curator said and what was withdrawn stands in ``links`` alone: whoever reads these is upgraded before the ledger is.
+#: Known changes, by event, that old readers do not understand. An old ledger refuses an outcome with a link by place, so it is
+#: upgraded before the linkers; its dead letters contain the outcomes refused until then. Overrides and withdrawals show only in
+#: ``links``, so readers of ``links`` are upgraded before the ledger.
 _METHOD = (
     "method: enum was ['identifier', 'lexical', 'semantic'] and is ['curator', 'identifier', 'lexical', 'place', 'semantic']"
 )
@@ -156,7 +156,7 @@ def test_breaking_changes_are_found(expected: str):
 def test_harmless_changes_are_accepted():
     changed = copy.deepcopy(released("link"))
     changed["properties"]["origin"] = {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}
-    changed["properties"]["citing"].update(title="Other", description="said better")
+    changed["properties"]["citing"].update(title="Other", description="another description")
     changed["$defs"]["Link"]["properties"]["method"]["anyOf"][0]["enum"].reverse()
     changed["required"].reverse()
     changed["$defs"]["Renamed"] = changed["$defs"].pop("Link")

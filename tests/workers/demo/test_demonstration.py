@@ -38,10 +38,10 @@ def test_the_demo_has_the_expected_links_and_changes(
         second_act=EXAMPLES / "second-act",
     )
     assert demonstration.run() == 0, capsys.readouterr().out
-    said = capsys.readouterr()
-    assert f"all 514 references and 2 dead letters are as in {expected}" in said.out
-    assert "as expected: 7 scenes, and no other link has changed" in said.out
-    assert "2-second: papers 42/42 parsed, references 514/514 settled: 325 linked" in said.err
+    shown = capsys.readouterr()
+    assert f"all 514 references and 2 dead letters are as in {expected}" in shown.out
+    assert "as expected: 7 scenes, and no other link has changed" in shown.out
+    assert "2-second: papers 42/42 parsed, references 514/514 settled: 325 linked" in shown.err
     fields = json.loads(summary.read_text())
     assert (fields["papers"], fields["references"], sum(fields["linked"].values())) == (42, 514, 325)
     assert fields["differences"] == []
