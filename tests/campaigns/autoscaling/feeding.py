@@ -30,7 +30,7 @@ class Feeder:
         self.papers = 0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._failure: BaseException | None = None
+        self._failures: list[BaseException] = []
 
     def links(self) -> int:
         """Return the number of links that the papers sent so far lead to."""
@@ -39,7 +39,7 @@ class Feeder:
     def start(self, papers: int) -> None:
         """Start a burst with ``papers`` papers at once."""
         self._stop.clear()
-        self._thread = threads.start(lambda: self._run(papers), self._fail, "feeder")
+        self._thread = threads.start(lambda: self._run(papers), self._failures.append, "feeder")
 
     def stop(self) -> None:
         """End the burst. Raises RunFailed if papers could not be sent."""
@@ -50,11 +50,8 @@ class Feeder:
 
     def check(self) -> None:
         """Raise RunFailed if papers could not be sent."""
-        if self._failure is not None:
-            raise RunFailed(f"papers could not be sent: {self._failure}")
-
-    def _fail(self, error: BaseException) -> None:
-        self._failure = error
+        for error in self._failures:
+            raise RunFailed(f"papers could not be sent: {error}")
 
     def _run(self, papers: int) -> None:
         with Sender(self._kafka) as sender:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import http.client
 import shutil
+import urllib.request
 from pathlib import Path
 from typing import Final
 
@@ -74,15 +75,11 @@ class Keda:
 
     def lag(self) -> dict[str, float]:
         """Return the last lag in records that KEDA measured, by scaled object; empty if its operator does not respond."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._metrics, timeout=5)
         try:
-            connection.request("GET", "/metrics")
-            text = connection.getresponse().read().decode()
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics}/metrics", timeout=5) as response:
+                return lag_of(response.read().decode())
         except (OSError, http.client.HTTPException):
             return {}
-        finally:
-            connection.close()
-        return lag_of(text)
 
     def _keys(self) -> Path:
         folder = self._plane.folder / "keda-keys"

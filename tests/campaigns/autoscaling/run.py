@@ -30,15 +30,8 @@ from workers.devkit.ports import free_port
 from workers.devkit.processes import WORKERS
 
 PROGRAMS: Final = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "keda-operator",
-    "keda-adapter",
-    "kwok",
-    "helm",
-)
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "keda-operator", "keda-adapter", "kwok", "helm",
+)  # fmt: skip
 _PREFIX: Final = "reflink."
 _WORKLOADS: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from tests.campaigns.autoscaling.agent import Agent
@@ -27,19 +28,16 @@ _AT_WORK: Final = 2
 _BURST_S, _MAX_BURST_S = 75.0, 200.0
 
 
+@dataclass
 class Scenario:
     """The scenario; it can run once."""
 
-    def __init__(
-        self,
-        plane: ControlPlane,
-        nodes: Nodes,
-        agent: Agent,
-        record: Record,
-        feeder: Feeder,
-        log: Callable[[str], None],
-    ) -> None:
-        self.plane, self.nodes, self.agent, self.record, self.feeder, self.log = plane, nodes, agent, record, feeder, log
+    plane: ControlPlane
+    nodes: Nodes
+    agent: Agent
+    record: Record
+    feeder: Feeder
+    log: Callable[[str], None]
 
     def run(self, papers: int, minimum: Mapping[str, int]) -> None:
         """Run two bursts that begin with ``papers`` papers. Raises RunFailed if a phase does not end in time."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -30,12 +30,14 @@ def pod(**changes: Any) -> Pod:
     return Pod(**{**facts, "always": True, "grace_s": 40.0, "reported": None, **changes})
 
 
-def done(one: Pod, state: State | None = None, lost: tuple[str, ...] = ()) -> list[Step]:
-    held = {} if state is None else {one.uid: state}
-    return list(steps([one], held, dict.fromkeys(held, one.node), lost))
+def done(one: Pod | None, state: State | None = None, lost: tuple[str, ...] = ()) -> list[Step]:
+    held = {} if state is None else {"u": state}
+    return list(steps([one] if one else [], held, dict.fromkeys(held, "node-a"), lost))
 
 
 @pytest.mark.parametrize(("one", "state", "expected"), [
+    (None, "ready", [Step("kill", "u")]),  # deleted by force
+    (None, "ended well", []),
     (pod(), None, [Step("start", "u")]),
     (pod(running=False), None, []),
     (pod(node=""), None, []),
@@ -53,7 +55,7 @@ def done(one: Pod, state: State | None = None, lost: tuple[str, ...] = ()) -> li
     (pod(always=False), "ended badly", [Step("report", "u", "failed")]),
     (pod(always=False, reported="succeeded"), None, []),
 ])  # fmt: skip
-def test_a_pod_and_its_process(one: Pod, state: State | None, expected: list[Step]):
+def test_a_pod_and_its_process(one: Pod | None, state: State | None, expected: list[Step]):
     assert done(one, state) == expected
 
 
@@ -69,11 +71,6 @@ def test_on_a_lost_node_processes_are_killed_and_nothing_is_reported(one: Pod, s
     assert done(pod(node="node-b"), None, lost=("node-a",)) == [Step("start", "u")]
 
 
-def test_a_process_whose_pod_was_deleted_by_force_is_killed():
-    assert list(steps([], {"u": "ready"}, {"u": "node-a"}, ())) == [Step("kill", "u")]
-    assert list(steps([], {"u": "ended well"}, {"u": "node-a"}, ())) == []
-
-
 def test_a_pod_is_read_as_the_apiserver_has_it():
     item = {
         "metadata": {"uid": "u", "name": "p", "labels": {"app.kubernetes.io/component": "linker"}},
@@ -81,11 +78,8 @@ def test_a_pod_is_read_as_the_apiserver_has_it():
         "status": {"phase": "Running"},
     }
     assert Pod.read(item) == pod(name="p", node="node-b")
-    item["metadata"] |= {
-        "deletionTimestamp": "now",
-        "deletionGracePeriodSeconds": 5,
-        "annotations": {"reflink.test/process": "ready"},
-    }
+    item["metadata"] |= {"deletionTimestamp": "now", "deletionGracePeriodSeconds": 5}
+    item["metadata"]["annotations"] = {"reflink.test/process": "ready"}
     item["spec"]["restartPolicy"] = "Never"
     assert Pod.read(item) == pod(name="p", node="node-b", ending=True, always=False, grace_s=5.0, reported="ready")
     assert not Pod.read({"metadata": {"uid": "u", "name": "p"}, "spec": {}}).running
@@ -165,16 +159,8 @@ def test_replicas_are_those_of_workers():
 
 
 def test_a_source_that_fails_keeps_its_last_values():
-    answers: Iterator[dict[str, int] | Exception] = iter([{"links": 1}, RunFailed("away"), {"links": 3}])
-
-    def source() -> dict[str, int]:
-        answer = next(answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
     seen = Record()
-    sampler = Sampler(seen, [source])
+    sampler = Sampler(seen, [Mock(side_effect=[{"links": 1}, RunFailed("away"), {"links": 3}])])
     for _ in range(3):
         sampler.sample()
     assert [each["links"] for each in seen.samples] == [1, 1, 3]

@@ -16,7 +16,7 @@ from tests.campaigns.autoscaling import __main__ as entry
 from tests.campaigns.autoscaling.errors import RunFailed
 from tests.campaigns.autoscaling.record import Record
 from tests.campaigns.autoscaling.values import MIN_REPLICAS
-from tests.campaigns.autoscaling.verdict import SETTLED_S, peaks, problems, summary
+from tests.campaigns.autoscaling.verdict import SCALED, SETTLED_S, peaks, problems, summary
 
 _MARKS = (
     (0, "quiet"), (10, "burst"), (60, "drained"), (120, "at the minimum"), (120, "second burst"), (150, "node lost"),
@@ -50,33 +50,25 @@ def test_problems_of_the_checker_are_problems_of_the_run():
     assert found(good_record(), ("links: lost 1: x",)) == ["links: lost 1: x"]
 
 
-@pytest.mark.parametrize("worker", ["parser", "linker", "fallback"])
-def test_not_scaled_up(worker: str):
+_LAST_LINK = 60 + int(SETTLED_S)
+
+
+@pytest.mark.parametrize(("samples", "what", "worker", "value", "expected"), [
+    *((slice(120), "ready", name, 1, [f"burst: {name} was not scaled up: 1 ready at most"]) for name in SCALED),
+    (slice(200, None), "wanted", "fallback", 2, ["second burst: fallback did not return to 1: 2 wanted, 1 ready"]),
+    (slice(_LAST_LINK + 5, _LAST_LINK + 6), "keda", "linker", 6.0,
+     [f"burst: linker: keda counts up to 6 records {SETTLED_S:g} s after the last link"]),
+    (slice(_LAST_LINK + 5, _LAST_LINK + 6), "lag", "linker", 6.0,
+     [f"burst: linker: lag counts up to 6 records {SETTLED_S:g} s after the last link"]),
+    (slice(_LAST_LINK - 2, _LAST_LINK - 1), "keda", "linker", 6.0, []),
+])  # fmt: skip
+def test_missing_scaling_and_lag_after_the_last_link_are_problems(
+    samples: slice, what: str, worker: str, value: float, expected: list[str]
+):
     record = good_record()
-    for sample in record.samples[:120]:
-        sample["ready"][worker] = 1
-    assert found(record) == [f"burst: {worker} was not scaled up: 1 ready at most"]
-
-
-def test_not_scaled_down():
-    record = good_record()
-    for sample in record.samples[200:]:
-        sample["wanted"]["fallback"] = 2
-    assert found(record) == ["second burst: fallback did not return to 1: 2 wanted, 1 ready"]
-
-
-@pytest.mark.parametrize("which", ["keda", "lag"])
-def test_lag_of_markers_is_a_problem(which: str):
-    record = good_record()
-    record.samples[60 + int(SETTLED_S) + 5][which]["linker"] = 6.0
-    (problem,) = found(record)
-    assert problem.startswith(f"burst: linker: {which} counts up to 6 records")
-
-
-def test_lag_directly_after_the_last_link_is_not_a_problem():
-    record = good_record()
-    record.samples[60 + int(SETTLED_S) - 2]["keda"]["linker"] = 6.0
-    assert found(record) == []
+    for sample in record.samples[samples]:
+        sample[what][worker] = value
+    assert found(record) == expected
 
 
 def test_a_run_that_ended_early():
@@ -95,13 +87,18 @@ def test_an_unexpected_exit_code_is_a_problem(end: str):
 def test_the_figures_of_the_table():
     record = good_record()
     figures = summary(record)
-    assert figures["burst"]["max ready"] == {"parser": 2, "linker": 4, "fallback": 3, "ledger": 1}
-    assert figures["burst"]["max lag by KEDA"]["linker"] == 500
-    assert figures["burst"]["first more ready after s"] == {"parser": 10.0, "linker": 10.0, "fallback": 10.0}
-    assert figures["burst"]["links"] == 500
-    assert figures["burst"]["links a second"] == 10.0
-    assert figures["second burst"]["drained after s"] == 60.0
-    assert figures["second burst"]["at the minimum after s"] == 60.0
+    assert figures["burst"] == {
+        "max lag by KEDA": dict.fromkeys(SCALED, 500),
+        "max lag by reflink": dict.fromkeys(SCALED, 500),
+        "max wanted": {"parser": 2, "linker": 4, "fallback": 3, "ledger": 1},
+        "max ready": {"parser": 2, "linker": 4, "fallback": 3, "ledger": 1},
+        "first more ready after s": dict.fromkeys(SCALED, 10.0),
+        "drained after s": 50.0,
+        "at the minimum after s": 60.0,
+        "links": 500,
+        "links a second": 10.0,
+    }
+    assert (figures["second burst"]["drained after s"], figures["second burst"]["at the minimum after s"]) == (60.0, 60.0)
     assert peaks(record, 0, 5, "wanted") == dict.fromkeys(MIN_REPLICAS, 1)
 
 
@@ -129,10 +126,8 @@ class _Run:
 
     def __init__(self, folder: Path, record: Record, log: Any) -> None:
         self.record, self.papers, self.finished = record, 0, False
-        self.problems: list[str] = []
-        self.counts: dict[str, int] = {}
-        self.ends: dict[str, int] = {}
-        self.events: list[str] = []
+        self.problems, self.events = [], []
+        self.counts = self.ends = {}
         log("begins")
 
     def run(self, papers: int, settings: dict[str, str]) -> None:
@@ -174,14 +169,7 @@ def _interrupted(run: _Run) -> None:
     (_interrupted, 2, "the run was ended early"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("drawn")
-def test_the_command_prints_and_writes_the_report(
-    then: Any,
-    code: int,
-    problem: str | None,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-):
+def test_the_command_prints_and_writes_the_report(then: Any, code: int, problem: str | None, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(entry, "Run", type("_Then", (_Run,), {"then": then}))
     files = ["--json", str(tmp_path / "run.json"), "--plot", str(tmp_path / "run.svg")]
     assert entry.main(["--papers", "7", "--setting", "REFLINK_A=b=c", *files]) == code

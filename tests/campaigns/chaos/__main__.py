@@ -62,16 +62,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("command", nargs="?", choices=("kills", "recovery", "soak"), default="kills", help="default: kills")
     parser.add_argument("--kills", type=int, default=200, metavar="N", help="kills, with a quarter as many other faults (200)")
-    parser.add_argument(
-        "--freezes",
-        type=int,
-        default=100,
-        metavar="N",
-        help="freezes at full load, with half as many kicks (100)",
-    )
-    parser.add_argument(
-        "--brokers", type=int, choices=(1, 3), default=1, help="brokers; of three, one is killed at intervals (1)"
-    )
+    parser.add_argument("--freezes", type=int, default=100, metavar="N", help="freezes at full load, half as many kicks (100)")
+    parser.add_argument("--brokers", type=int, choices=(1, 3), default=1, help="of three, one is killed at intervals (1)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the faults (1)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="recovery: repeats per fault and worker (3)")
     parser.add_argument("--minutes", type=float, default=60, metavar="M", help="soak: duration (60)")

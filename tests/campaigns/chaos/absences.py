@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any, Final, Literal, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
@@ -73,29 +74,19 @@ class Absence:
 def draw_absences(freezes: int, seed: int) -> list[Absence]:
     """Return ``freezes`` freezes and half as many kicks, spread over workers, members and phases."""
     choice = random.Random(f"absences {seed}")
-    kinds: list[tuple[Literal["freeze", "kick"], Phase]] = []
-    for kind, count in (("freeze", freezes), ("kick", freezes // _FREEZES_A_KICK)):
-        phases = _PHASES[kind]
-        kinds += [("freeze" if kind == "freeze" else "kick", phases[number % len(phases)]) for number in range(count)]
+    counts = {"freeze": freezes, "kick": freezes // _FREEZES_A_KICK}
+    kinds = [(kind, phase) for kind, count in counts.items() for phase in islice(cycle(_PHASES[kind]), count)]
     choice.shuffle(kinds)
     found = []
     for number, (kind, phase) in enumerate(kinds, start=1):
         moment: Moment = "entry" if kind == "kick" or phase == JOINING else choice.choice(("entry", "during", "exit"))
         until: Until = choice.choice(("awake", "out", "back") if kind == "freeze" else ("out",))
-        found.append(
-            Absence(
-                number,
-                kind,
-                WORKERS[number % len(WORKERS)],
-                choice.randrange(MEMBERS),
-                phase,
-                moment,
-                "back" if phase == JOINING else until,
-                choice.uniform(SESSION_S + 1, SESSION_S + 6) if kind == "freeze" else choice.uniform(2, 6),
-                choice.uniform(0, {"handling": BATCH_S, "transaction open": 0.01}.get(phase, 0.02)),
-                choice.uniform(*_PAUSE_S),
-            )
-        )
+        worker, member = WORKERS[number % len(WORKERS)], choice.randrange(MEMBERS)
+        seconds = choice.uniform(SESSION_S + 1, SESSION_S + 6) if kind == "freeze" else choice.uniform(2, 6)
+        delay_s = choice.uniform(0, {"handling": BATCH_S, "transaction open": 0.01}.get(phase, 0.02))
+        until = "back" if phase == JOINING else until
+        pause_s = choice.uniform(*_PAUSE_S)
+        found.append(Absence(number, kind, worker, member, phase, moment, until, seconds, delay_s, pause_s))
     return found
 
 

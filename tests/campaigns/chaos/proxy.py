@@ -52,15 +52,8 @@ class Proxy:
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
 
-    def _listen(self) -> socket.socket:
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", self.port))
-        listener.listen(64)
-        return listener
-
     def _serve(self) -> None:
-        self._listener = self._listen()
+        self._listener = socket.create_server(("127.0.0.1", self.port), backlog=64)  # with SO_REUSEADDR
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -122,9 +123,8 @@ def _calm(watch: Watch, since: float) -> None:
 
 
 def _container(world: World, worker: Worker) -> float:
-    process = world.members(worker)[0]
     now = time.time()
-    os.kill(process.pid, signal.SIGKILL)
+    os.kill(world.members(worker)[0].pid, signal.SIGKILL)
     return now
 
 
@@ -134,10 +134,10 @@ def _two(world: World, worker: Worker) -> Process:
     return process
 
 
-def _pod(world: World, worker: Worker) -> float:
+def _remove(world: World, worker: Worker, *, kill: bool) -> float:
     process = _two(world, worker)
     now = time.time()
-    world.remove(process, kill=True)
+    world.remove(process, kill=kill)
     return now
 
 
@@ -147,13 +147,6 @@ def _freeze(world: World, worker: Worker) -> float:
     os.kill(process.pid, signal.SIGSTOP)
     time.sleep(_FROZEN_S)
     os.kill(process.pid, signal.SIGCONT)
-    return now
-
-
-def _leave(world: World, worker: Worker) -> float:
-    process = _two(world, worker)
-    now = time.time()
-    world.remove(process, kill=False)
     return now
 
 
@@ -173,8 +166,8 @@ def _cut(world: World, worker: Worker) -> float:
 #: Name, promised limit and function of each fault; the function returns the time from which the recovery is counted.
 _FAULTS: Final[tuple[tuple[str, float | None, Callable[..., float]], ...]] = (
     ("container killed", SESSION_TIMEOUT_S + 2, _container),
-    ("pod lost", TRANSACTION_TIMEOUT_S + 12, _pod),
-    ("worker leaves", None, _leave),
+    ("pod lost", TRANSACTION_TIMEOUT_S + 12, partial(_remove, kill=True)),
+    ("worker leaves", None, partial(_remove, kill=False)),
     ("worker frozen", TRANSACTION_TIMEOUT_S + 12, _freeze),
     ("network cut for 5 s", None, _cut),
     ("broker killed", None, _broker),

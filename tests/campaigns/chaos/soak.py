@@ -102,7 +102,7 @@ def soak(
 
 
 def _run(world: World, result: Soak, log: Callable[[str], None], sampled: Callable[[], object]) -> None:
-    papers = itertools.cycle(_records())
+    papers = itertools.cycle([record_of(path.name, path.read_bytes()) for path in sorted(jats_folder().glob("*.xml"))])
     began, length = time.monotonic(), result.minutes * 60
     before = _counted(world, "reflink_rebalances_total")
     stop, burst = threading.Event(), threading.Event()
@@ -178,11 +178,6 @@ def _feed(world: World, papers: Iterator[PaperRecord], stop: threading.Event, bu
 def _publish(world: World, sender: Sender, records: Iterator[PaperRecord]) -> None:
     world.sent += publish(records, sender)
     sender.flush()
-
-
-def _records() -> list[PaperRecord]:
-    """Return the real articles, compressed once."""
-    return [record_of(path.name, path.read_bytes()) for path in sorted(jats_folder().glob("*.xml"))]
 
 
 def _bulk(world: World) -> None:

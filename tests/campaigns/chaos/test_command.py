@@ -92,9 +92,10 @@ def test_a_soak_without_samples_is_a_problem(monkeypatch: pytest.MonkeyPatch, tm
     assert not (tmp_path / "plot.svg").exists()
 
 
-def _soaked(memory: Callable[[float], float], left: int = 0) -> Soak:
+def _soaked(memory: Callable[[float], float] = lambda _: 100.0, left: int = 0, **figures: Any) -> Soak:
     """Return a soak of ten minutes, with the parser's memory by share of the time and the linker's lag at the end."""
-    result = Soak(10.0, outcomes=1, longest_batch_s=30.0, recovered_s=None if left else 1.0)
+    figures = {"outcomes": 1, "longest_batch_s": 30.0, "recovered_s": None if left else 1.0, **figures}
+    result = Soak(10.0, **figures)
     for at in range(0, 605, 5):
         rss = dict.fromkeys(WORKERS, 100.0) | {"parser": memory(at / 600)}
         result.samples.append({"seconds": float(at), "rss_mb": rss, "lag": {"linker": left}, "outcomes": at})
@@ -102,30 +103,20 @@ def _soaked(memory: Callable[[float], float], left: int = 0) -> Soak:
     return result
 
 
-def test_memory_may_rise_during_the_warm_up_and_fall_later():
-    assert _soaked(lambda share: min(100 + 600 * share, 200) - 20 * share).problems == []
+@pytest.mark.parametrize("memory", [
+    lambda share: min(100 + 600 * share, 200) - 20 * share,  # rises during the warm-up, falls later
+    lambda share: 100 + 4 * (share > 0.5),
+])  # fmt: skip
+def test_memory_that_stays_flat_after_the_warm_up_is_not_a_problem(memory: Callable[[float], float]):
+    assert _soaked(memory).problems == []
 
 
-def test_memory_that_rises_after_the_warm_up_is_a_problem():
-    (problem,) = _soaked(lambda share: 100 + 10 * (share > 0.5)).problems
-    assert problem.startswith("parser: memory rose from 100 MB")
-    assert _soaked(lambda share: 100 + 4 * (share > 0.5)).problems == []
-
-
-def test_lag_that_stays_is_a_problem():
-    (problem,) = _soaked(lambda _: 100.0, left=3).problems
-    assert problem == "lag did not come down to 0: {'linker': 3}"
-
-
-def test_a_soak_without_a_batch_longer_than_the_session_is_a_problem():
-    result = _soaked(lambda _: 100.0)
-    result.longest_batch_s = 5.0
-    soak.evaluate(result)
-    assert result.problems == ["no batch took as long as the session of 10 s"]
-
-
-def test_a_soak_in_which_nothing_was_linked_is_a_problem():
-    result = _soaked(lambda _: 100.0)
-    result.outcomes = 0
-    soak.evaluate(result)
-    assert result.problems == ["nothing was linked"]
+@pytest.mark.parametrize(("changed", "expected"), [
+    ({"memory": lambda share: 100 + 10 * (share > 0.5)}, "parser: memory rose from 100 MB"),
+    ({"left": 3}, "lag did not come down to 0: {'linker': 3}"),
+    ({"longest_batch_s": 5.0}, "no batch took as long as the session of 10 s"),
+    ({"outcomes": 0}, "nothing was linked"),
+])  # fmt: skip
+def test_a_broken_promise_of_a_soak_is_a_problem(changed: dict[str, Any], expected: str):
+    (problem,) = _soaked(**changed).problems
+    assert problem.startswith(expected)

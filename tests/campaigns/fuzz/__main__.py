@@ -49,25 +49,16 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m tests.campaigns.fuzz", description="Fuzzes the JATS parser with broken, hostile and strange articles.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument(
-        "command",
-        nargs="?",
-        choices=("mutate", "guided"),
-        default="mutate",
-        help="mutations of real articles (default), or atheris",
-    )
+    parser.add_argument("command", nargs="?", choices=("mutate", "guided"), default="mutate", help="default: mutate")
     parser.add_argument("--runs", type=int, default=1_000_000, metavar="N", help="number of inputs (1,000,000)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the inputs (1)")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first input (0)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1); guided always uses one")
     parser.add_argument("--minutes", type=float, metavar="M", help="maximum duration")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the summary to this file")
+    finds = Path(".cache/fuzz")
     parser.add_argument(
-        "--finds",
-        type=Path,
-        default=Path(".cache/fuzz"),
-        metavar="DIR",
-        help="folder for inputs that break a law (.cache/fuzz)",
+        "--finds", type=Path, default=finds, metavar="DIR", help=f"folder for inputs that break a law ({finds})"
     )
     parser.add_argument("--articles", type=Path, metavar="DIR", help="folder of articles (*.xml), instead of the shared data")
     parser.add_argument("--replay", metavar="SEED:NUMBER", help="check only this input")

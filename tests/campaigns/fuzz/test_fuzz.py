@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
+from uuid import uuid4
 
 import pytest
 
@@ -100,43 +101,27 @@ def test_a_good_parser_breaks_no_law() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@pytest.mark.parametrize(
-    ("values", "law"),
-    [
-        ({"id": "x#y"}, "citing"),
-        ({"position": 7}, "positions"),
-        ({"raw_text": "First, one and more"}, "text"),
-        ({"raw_text": "First, \x01one"}, "characters"),
-        ({"raw_text": "First,\none"}, "lines"),
-        ({"venue": " "}, "blank"),
-        ({"raw_noid": "First, doi:10.1000/1"}, "stripped"),
-        ({"ids": Ids(doi="10.1000/X")}, "normalised"),
-        ({"ids": Ids(pmid="1"), "ids_weak": Ids(pmid="2")}, "weak"),
-        ({"year": 999}, "year"),
-        ({"year": "1999"}, "contract"),
-        ({"raw_text": "\ud800"}, "encodes"),
-        ({"xml_id": "b"}, "text"),
-    ],
-)
-def test_wrong_references_are_found(monkeypatch: pytest.MonkeyPatch, values: dict[str, object], law: str) -> None:
-    assert wrong(monkeypatch, lambda paper: cited(paper, 0, **values)) == law
-
-
-@pytest.mark.parametrize(
-    ("change", "law"),
-    [
-        (lambda paper: paper.model_copy(update={"references": paper.references[:1]}), "lost"),
-        (lambda paper: cited(paper, 1, id=paper.references[0].id), "unique"),
-        (lambda paper: cited(paper, 1, ids=Ids()), "doi"),
-    ],
-)
+@pytest.mark.parametrize(("change", "law"), [
+    (lambda paper: cited(paper, 0, id="x#y"), "citing"),
+    (lambda paper: cited(paper, 0, position=7), "positions"),
+    (lambda paper: cited(paper, 0, raw_text="First, one and more"), "text"),
+    (lambda paper: cited(paper, 0, raw_text="First, \x01one"), "characters"),
+    (lambda paper: cited(paper, 0, raw_text="First,\none"), "lines"),
+    (lambda paper: cited(paper, 0, venue=" "), "blank"),
+    (lambda paper: cited(paper, 0, raw_noid="First, doi:10.1000/1"), "stripped"),
+    (lambda paper: cited(paper, 0, ids=Ids(doi="10.1000/X")), "normalised"),
+    (lambda paper: cited(paper, 0, ids=Ids(pmid="1"), ids_weak=Ids(pmid="2")), "weak"),
+    (lambda paper: cited(paper, 0, year=999), "year"),
+    (lambda paper: cited(paper, 0, year="1999"), "contract"),
+    (lambda paper: cited(paper, 0, raw_text="\ud800"), "encodes"),
+    (lambda paper: cited(paper, 0, xml_id="b"), "text"),
+    (lambda paper: cited(paper, 1, id=paper.references[0].id), "unique"),
+    (lambda paper: cited(paper, 1, ids=Ids()), "doi"),
+    (lambda paper: paper.model_copy(update={"references": paper.references[:1]}), "lost"),
+    (lambda paper: paper.model_copy(update={"title": str(uuid4())}), "deterministic"),
+])  # fmt: skip
 def test_wrong_papers_are_found(monkeypatch: pytest.MonkeyPatch, change: Callable[[Paper], Paper], law: str) -> None:
     assert wrong(monkeypatch, change) == law
-
-
-def test_another_result_of_the_same_bytes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    titles = iter("ab")
-    assert wrong(monkeypatch, lambda paper: paper.model_copy(update={"title": next(titles)})) == "deterministic"
 
 
 def test_text_of_other_files_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,26 +129,20 @@ def test_text_of_other_files_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong(monkeypatch, lambda paper: paper.model_copy(update={"title": "Is the secret of the file here?"})) == "external"
 
 
-def test_refusals_without_reason_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(paper: Paper) -> Paper:
-        raise NotAPaper("test.xml: no")
-
-    assert wrong(monkeypatch, refuse) == "refused"
-
-
-@pytest.mark.parametrize("message", ["other.xml: no", "test.xml:\nno"])
-def test_messages_must_name_the_source_in_one_line(monkeypatch: pytest.MonkeyPatch, message: str) -> None:
+@pytest.mark.parametrize(("message", "law"), [
+    ("test.xml: no", "refused"),
+    ("other.xml: no", "message"),
+    ("test.xml:\nno", "message"),
+])  # fmt: skip
+def test_refusals_without_reason_source_or_line_are_found(monkeypatch: pytest.MonkeyPatch, message: str, law: str) -> None:
     def refuse(paper: Paper) -> Paper:
         raise NotAPaper(message)
 
-    assert wrong(monkeypatch, refuse) == "message"
+    assert wrong(monkeypatch, refuse) == law
 
 
 def test_other_errors_are_found_with_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(paper: Paper) -> Paper:
-        return paper.model_copy(update={"references": (Reference.from_json(b"{}"),)})
-
-    monkeypatch.setattr(checks, "parse", lambda data, **options: fail(parse(data, **options)))
+    monkeypatch.setattr(checks, "parse", lambda data, **options: Reference.from_json(b"{}"))
     with pytest.raises(Broken, match="raises: BadRecord") as found:
         check(GOOD, "test.xml")
     assert found.value.signature == "raises BadRecord in entities.from_json"
