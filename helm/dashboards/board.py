@@ -10,16 +10,20 @@ from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard as models
 
-from helm.dashboards.panels import SOURCE, Panel
+from helm.dashboards.panels import COLUMNS, SOURCE, Panel
 
 TAG: Final = "reflink"
 
 
 class Row(NamedTuple):
-    """A heading and the panels under it, which fill Grafana's 24 columns line by line."""
+    """A heading and the panels under it, which fill Grafana's 24 columns line by line.
+
+    ``lines`` are the numbers of panels in each line, of equal widths; without it, panels keep their own widths.
+    """
 
     title: str
     panels: Sequence[Panel]
+    lines: Sequence[int] = ()
 
 
 class Choice(NamedTuple):
@@ -50,6 +54,9 @@ def board(name: str, title: str, description: str, rows: Sequence[Row], choices:
     for row in rows:
         number += 1
         made.with_row(dashboard.Row(row.title).id(number))
+        widths = [COLUMNS // count + (place < COLUMNS % count) for count in row.lines for place in range(count)]
+        for panel, width in zip(row.panels, widths, strict=bool(widths)):
+            panel.span(width)
         for panel in row.panels:
             number += 1
             made.with_panel(panel.id(number))

@@ -20,7 +20,9 @@ def catalog() -> str:
     """Return the dashboard as JSON."""
     choices = [Choice("pod", series("reflink_ready", 'worker=~"linker|fallback|ledger"'))]
     about = "The catalog of each worker: works, offset, lag, snapshot, source."
-    return board("catalog", "reflink / catalog", about, [Row("Now", _now()), Row("Over time", _history())], choices)
+    return board(
+        "catalog", "reflink / catalog", about, [Row("Now", _now(), [5]), Row("Over time", _history(), [3, 3, 1])], choices
+    )
 
 
 def _age(*matchers: str) -> str:
@@ -36,7 +38,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"max({series('reflink_catalog_works', *_READERS)})"),
             [(None, RED), (1, BLUE)],
-            span=5,
         ),
         figure(
             "Largest lag",
@@ -45,7 +46,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"max({series('reflink_catalog_lag_records', *_FOLLOWERS)})"),
             [(None, GREEN), (1000, YELLOW), (100_000, RED)],
-            span=5,
             decimals=0,
         ),
         figure(
@@ -55,7 +55,6 @@ def _now() -> list[Panel]:
             "s",
             Query(f"max({_age(*_READERS)})"),
             [(None, GREEN), (2 * _DAY_S, YELLOW), (3 * _DAY_S, RED)],
-            span=5,
         ),
         figure(
             "Without a snapshot",
@@ -64,7 +63,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"count({series(_SNAPSHOT, *_READERS)} == 0)"),
             [(None, GREEN), (1, YELLOW)],
-            span=5,
             decimals=0,
             nothing="0",
         ),
@@ -75,7 +73,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"sum({series('reflink_catalog_without_vector_total', *_READERS)})"),
             [(None, GREEN), (100, YELLOW)],
-            span=4,
             decimals=0,
         ),
     ]
@@ -139,6 +136,5 @@ def _history() -> list[Panel]:
             "references. Near 1: a large load, during which references wait longer.",
             "short",
             [Query(rate("reflink_stage_seconds_sum", 'step="follow"', *_FOLLOWERS, by="worker, pod"), "{{worker}} {{pod}}")],
-            span=24,
         ),
     ]

@@ -21,7 +21,7 @@ _HOUR: Final = "1h"
 
 def continuous() -> str:
     """Return the dashboard as JSON."""
-    rows = [Row("Now", _now()), Row("From change to link", _late()), Row("Re-evaluations", _done())]
+    rows = [Row("Now", _now(), [5]), Row("From change to link", _late()), Row("Re-evaluations", _done())]
     about = "Re-evaluated references after changes of the catalog: how many, why, and how soon."
     choices = [Choice("pod", series("reflink_ready", 'worker="ledger"'))]
     return board("continuous", "reflink / continuous", about, rows, choices)
@@ -41,7 +41,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"max({series(_BEHIND, *_LEDGER)})"),
             [(None, GREEN), (10_000, YELLOW), (1_000_000, RED)],
-            span=5,
             decimals=0,
         ),
         figure(
@@ -51,7 +50,6 @@ def _now() -> list[Panel]:
             "s",
             Query(quantile(0.99, _WAKES, *_LEDGER, over=_HOUR)),
             [(None, GREEN), (300, YELLOW), (1800, RED)],
-            span=5,
         ),
         figure(
             "Sent for re-evaluation",
@@ -60,7 +58,6 @@ def _now() -> list[Panel]:
             "suffix: /s",
             Query(rate(_AGAIN, *_LEDGER)),
             [(None, BLUE)],
-            span=5,
         ),
         figure(
             "Retries waiting",
@@ -69,7 +66,6 @@ def _now() -> list[Panel]:
             "short",
             Query(_waiting()),
             [(None, GREEN), (100_000, YELLOW), (1_000_000, RED)],
-            span=5,
             decimals=0,
         ),
         figure(
@@ -79,7 +75,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"sum(increase({series(_DECISIONS, *_LEDGER, _WITHDRAWN)}[{_HOUR}]))"),
             [(None, BLUE), (10_000, YELLOW)],
-            span=4,
             decimals=0,
             nothing="0",
         ),

@@ -18,7 +18,7 @@ _TOKENS: Final = "reflink_batch_tokens"
 
 def gpu() -> str:
     """Return the dashboard as JSON."""
-    rows = [Row("Now", _now()), Row("Device", _device()), Row("Batches", _batches())]
+    rows = [Row("Now", _now(), [6]), Row("Device", _device()), Row("Batches", _batches(), [3, 2])]
     choices = [Choice("pod", series("reflink_ready", 'worker="linker"'))]
     about = "The linkers' encoder: device memory, out of memory, tokens, and where its time goes. On a CPU, memory reads 0."
     return board("gpu", "reflink / GPU and batches", about, rows, choices)
@@ -43,7 +43,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"sum({series('reflink_ready', *_LINKER)})"),
             [(None, RED), (1, GREEN)],
-            span=4,
             decimals=0,
         ),
         figure(
@@ -53,7 +52,6 @@ def _now() -> list[Panel]:
             "percentunit",
             Query(_memory_share("sum")),
             [(None, GREEN), (0.85, YELLOW), (0.95, RED)],
-            span=4,
         ),
         figure(
             "Out of memory",
@@ -62,7 +60,6 @@ def _now() -> list[Panel]:
             "short",
             Query(f"sum({series('reflink_encoder_out_of_memory_total', *_LINKER)})"),
             [(None, GREEN), (1, RED)],
-            span=4,
             decimals=0,
         ),
         figure(
@@ -72,7 +69,6 @@ def _now() -> list[Panel]:
             "suffix: /s",
             Query(rate(_TOKENS + "_sum", *_LINKER)),
             [(None, BLUE)],
-            span=4,
             decimals=0,
         ),
         figure(
@@ -82,7 +78,6 @@ def _now() -> list[Panel]:
             "percentunit",
             Query(_busy()),
             [(None, GREEN), (0.8, YELLOW), (0.95, RED)],
-            span=4,
             decimals=0,
         ),
         figure(
@@ -92,7 +87,6 @@ def _now() -> list[Panel]:
             "short",
             Query(mean(_TOKENS, *_LINKER)),
             [(None, BLUE)],
-            span=4,
             decimals=0,
         ),
     ]
@@ -168,7 +162,6 @@ def _batches() -> list[Panel]:
                     "{{pod}}",
                 )
             ],
-            span=12,
         ),
         curves(
             "Follow: the catalog's share",
@@ -176,6 +169,5 @@ def _batches() -> list[Panel]:
             "snapshot, so that the next start does not repeat it.",
             "short",
             [Query(rate(_STAGE, 'step="follow"', *_LINKER, by="pod"), "{{pod}}")],
-            span=12,
         ),
     ]

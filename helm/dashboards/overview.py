@@ -23,7 +23,7 @@ _SLOWEST: Final = "0.1"
 
 def overview() -> str:
     """Return the dashboard as JSON."""
-    rows = [Row("Now", _now()), Row("Flow", _flow()), Row("Results", _results())]
+    rows = [Row("Now", _now()), Row("Flow", _flow(), [2, 3]), Row("Results", _results(), [3, 2])]
     return board("overview", "reflink / overview", "Papers in, links out, latency, lag, and outcomes of references.", rows)
 
 
@@ -120,7 +120,6 @@ def _flow() -> list[Panel]:
                 Query(rate(_OUTCOMES), "outcomes"),
                 Query(rate(_OUTCOMES, _LINKED), "links"),
             ],
-            span=12,
         ),
         curves(
             "Latency of live papers",
@@ -131,7 +130,6 @@ def _flow() -> list[Panel]:
                 Query(quantile(share, _LATENCY, _LIVE, over="5m"), name)
                 for share, name in ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"))
             ],
-            span=12,
             limit=OBJECTIVE_S,
         ),
         curves(
@@ -192,7 +190,6 @@ def _results() -> list[Panel]:
             "reflink-worker dead-letters; an error that docs/events.md does not list is a defect of reflink.",
             "short",
             [Query(f"sum by (reason) (increase({series('reflink_dead_letters_total')}[5m]))", "{{reason}}")],
-            span=12,
         ),
         curves(
             "Mean batch by worker",
@@ -200,6 +197,5 @@ def _results() -> list[Panel]:
             "records take long; see the workers dashboard.",
             "short",
             [Query(mean("reflink_batch_records", by="worker"), "{{worker}}")],
-            span=12,
         ),
     ]

@@ -39,13 +39,12 @@ def figure(
     query: Query,
     steps: Steps,
     *,
-    span: int = 3,
     decimals: int = 1,
     nothing: str = "no data",
 ) -> Panel:
     """One number, coloured by its value, over a faint curve; ``nothing`` is shown when there is no value."""
     return (
-        _common(stat.Panel(), title, description, unit, [query], span, SMALL)
+        _common(stat.Panel(), title, description, unit, [query], 3, SMALL)
         .decimals(decimals)
         .no_value(nothing)
         .thresholds(_thresholds(steps))
@@ -89,10 +88,10 @@ def curves(
     return panel
 
 
-def bars(title: str, description: str, unit: str, query: Query, *, span: int = 8, most: float | None = None) -> Panel:
+def bars(title: str, description: str, unit: str, query: Query, *, most: float | None = None) -> Panel:
     """A bar for the current value of each series."""
     panel = (
-        _common(bargauge.Panel(), title, description, unit, [query], span, TALL, instant=True)
+        _common(bargauge.Panel(), title, description, unit, [query], 8, TALL, instant=True)
         .min(0)
         .thresholds(_thresholds([(None, BLUE)]))
         .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
@@ -103,10 +102,10 @@ def bars(title: str, description: str, unit: str, query: Query, *, span: int = 8
     return panel if most is None else panel.max(most)
 
 
-def spread(title: str, description: str, unit: str, expression: str, *, span: int = 8, decimals: int = 2) -> Panel:
+def spread(title: str, description: str, unit: str, expression: str, *, decimals: int = 2) -> Panel:
     """A histogram over time: columns are times, rows are buckets, the colour is the number of observations in the bucket."""
     return (
-        _common(heatmap.Panel(), title, description, unit, [Query(expression, "{{le}}")], span, TALL, heat=True)
+        _common(heatmap.Panel(), title, description, unit, [Query(expression, "{{le}}")], 8, TALL, heat=True)
         .calculate(False)
         .cell_gap(1)
         .color(heatmap.HeatmapColorOptions().mode(HeatmapColorMode.SCHEME).scheme("Blues").steps(64).reverse(False))
@@ -117,7 +116,7 @@ def spread(title: str, description: str, unit: str, expression: str, *, span: in
     )
 
 
-def states(title: str, description: str, query: Query, names: Mapping[int, tuple[str, str]], *, span: int = 8) -> Panel:
+def states(title: str, description: str, query: Query, names: Mapping[int, tuple[str, str]]) -> Panel:
     """A band of states over time for each series. ``names`` maps a value to its text and colour."""
     words: list[models.ValueMapping] = [
         models.ValueMap(
@@ -128,7 +127,7 @@ def states(title: str, description: str, query: Query, names: Mapping[int, tuple
         )
     ]
     return (
-        _common(statetimeline.Panel(), title, description, "bool", [query], span, TALL)
+        _common(statetimeline.Panel(), title, description, "bool", [query], 9, TALL)
         .mappings(words)
         .thresholds(_thresholds([(None, RED), (1, GREEN)]))
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))

@@ -16,7 +16,12 @@ _HOUR: Final = "1h"
 
 def quality() -> str:
     """Return the dashboard as JSON."""
-    rows = [Row("Now", _now()), Row("Shares", _shares()), Row("Scores and probabilities", _spreads()), Row("Why", _why())]
+    rows = [
+        Row("Now", _now(), [4]),
+        Row("Shares", _shares()),
+        Row("Scores and probabilities", _spreads(), [3, 2]),
+        Row("Why", _why(), [2]),
+    ]
     about = "Scores, probabilities and reasons: whether the links are as good as they were."
     return board("quality", "reflink / quality", about, rows)
 
@@ -43,7 +48,6 @@ def _now() -> list[Panel]:
             "percentunit",
             Query(_linked()),
             [(None, BLUE)],
-            span=6,
         ),
         figure(
             "Against the day before",
@@ -53,7 +57,6 @@ def _now() -> list[Panel]:
             "percentunit",
             Query(f"({_linked()}) - ({_linked('1d')})"),
             [(None, "orange"), (-0.05, BLUE), (0.05, "orange")],
-            span=6,
         ),
         figure(
             "Links nearly certain",
@@ -62,7 +65,6 @@ def _now() -> list[Panel]:
             "percentunit",
             Query(_sure("yes", "0.99")),
             [(None, "orange"), (0.9, BLUE)],
-            span=6,
         ),
         figure(
             "Doubtful refusals",
@@ -71,7 +73,6 @@ def _now() -> list[Panel]:
             "percentunit",
             Query(_sure("no", "0.1")),
             [(None, BLUE), (0.1, "orange")],
-            span=6,
         ),
     ]
 
@@ -135,7 +136,6 @@ def _spreads() -> list[Panel]:
             "from the model of the catalog.",
             "short",
             buckets("reflink_score", 'method="semantic"'),
-            span=12,
         ),
         spread(
             "Score of lexical links",
@@ -143,7 +143,6 @@ def _spreads() -> list[Panel]:
             "scans.",
             "short",
             buckets("reflink_score", 'method="lexical"'),
-            span=12,
         ),
     ]
 
@@ -160,7 +159,6 @@ def _why() -> list[Panel]:
             "identifier. A frequent reason with differs: links against the evidence; inspect some.",
             "suffix: /s",
             Query(given("yes"), "{{reason}}"),
-            span=12,
         ),
         bars(
             "Reasons against links",
@@ -168,6 +166,5 @@ def _why() -> list[Panel]:
             "author in common: another work. Year or page alone frequent: the fields of a feed are shifted.",
             "suffix: /s",
             Query(given("no"), "{{reason}}"),
-            span=12,
         ),
     ]

@@ -21,7 +21,7 @@ def workers() -> str:
         Row("Throughput and batches", _throughput()),
         Row("Where the time goes: seconds in each step, per second", [_steps(each) for each in _WORKERS]),
         Row("Inside handle: seconds in each step, per second", [_handling(each) for each in _WORKERS]),
-        Row("Kafka", _kafka()),
+        Row("Kafka", _kafka(), [4]),
     ]
     choices = [Choice("worker", series("reflink_ready")), Choice("pod", series("reflink_ready", 'worker=~"$worker"'))]
     return board(
@@ -37,7 +37,6 @@ def _health() -> list[Panel]:
             "catalog loads. Stripes: it restarts repeatedly; the end of its log and the exit code give the reason.",
             Query(series("reflink_ready", *_CHOSEN), "{{worker}} {{pod}}"),
             {0: ("not ready", RED), 1: ("ready", GREEN)},
-            span=9,
         ),
         curves(
             "Age of the process",
@@ -165,7 +164,6 @@ def _kafka() -> list[Panel]:
             Query(
                 f"topk(20, sum by (topic, partition) ({series('reflink_lag_records', *_CHOSEN)}))", "{{topic}} {{partition}}"
             ),
-            span=6,
         ),
         curves(
             "Transactions",
@@ -173,7 +171,6 @@ def _kafka() -> list[Panel]:
             "minutes: the broker refuses or is unreachable; the log of the worker has the error.",
             "suffix: /s",
             [Query(rate("reflink_transactions_total", *_CHOSEN, by="worker, end"), "{{worker}} {{end}}")],
-            span=6,
         ),
         curves(
             "Open transactions, the longest twenty",
@@ -186,7 +183,6 @@ def _kafka() -> list[Panel]:
                     "{{topic}} {{partition}}",
                 )
             ],
-            span=6,
         ),
         curves(
             "Rebalances",
@@ -195,6 +191,5 @@ def _kafka() -> list[Panel]:
             "kind.",
             "short",
             [Query(f"sum by (kind) ({series('reflink_rebalances_total', *_CHOSEN)})", "{{kind}}")],
-            span=6,
         ),
     ]

@@ -1,10 +1,10 @@
-"""The pictures of docs/dashboards.md: real workers under a load of some minutes, watched by a real Prometheus.
+"""Draws the pictures of docs/dashboards.md: real workers under load for some minutes, scraped by a real Prometheus.
 
     python -m tests.helm --papers .cache/jats --works works.jsonl.gz [--pace 12] --out docs
 
-Papers come at a pace, then four times as fast for a while, then at the pace again. The catalog has the works that these papers
-cite, and one of two hundred of the others. One work of ten comes a minute before the end, and a few others leave with it. Needs
-the extra bench (matplotlib).
+Papers arrive at a pace, then four times as fast for a minute, then at the pace again. The catalog contains the works that
+these papers cite, and one in two hundred of the others. A minute before the end, one work in ten is added, and a few others
+are removed. Needs the extra bench (matplotlib).
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from workers.devkit.broker import Broker
 from workers.devkit.ports import free_port
 from workers.kafka.bulk_producer import Sender
 
-#: Minutes, and how many times the pace.
+#: Minutes and multiple of the pace.
 PHASES = ((2.0, 1.0), (1.0, 4.0), (2.0, 1.0))
 #: When the catalog changes.
 LATER_S = 60 * (sum(minutes for minutes, _ in PHASES) - 1)
-#: What the pictures show beyond the load: the last links come out.
+#: Time after the load in which the last links are published.
 AFTER_S = 15.0
-#: One of so many works that no paper cites is in the catalog too.
+#: Share of the works without a citation that the catalog contains: one in this many.
 OTHERS = 200
-#: One of so many works of the catalog comes late, and then one of so many of the others leaves.
+#: Shares of the works that are added late, and then removed: one in this many.
 LATE, LEAVING = 10, 100
 EXAMPLES = ROOT / "examples" / "papers"
 EVERY_S = 2
 
 
 def due(pace: float) -> Iterator[float]:
-    """Seconds after the beginning at which each paper is sent."""
+    """Yield the seconds from the beginning until each paper is sent."""
     begun = 0.0
     for minutes, times in PHASES:
         count = int(minutes * pace * times)
@@ -58,7 +58,7 @@ def due(pace: float) -> Iterator[float]:
 
 
 def chosen(papers: Path, count: int, to: Path) -> list[Path]:
-    """So many papers out of a folder, from all over it, as links in a folder of their own."""
+    """Link ``count`` papers, spread over a folder, into the new folder ``to``; return them."""
     found = sorted(each for each in papers.iterdir() if each.is_file())
     kept = found[:: max(1, len(found) // count)][:count]
     to.mkdir()
@@ -68,27 +68,27 @@ def chosen(papers: Path, count: int, to: Path) -> list[Path]:
 
 
 def catalog_of(papers: Sequence[Path], works: Path, to: Path) -> Path:
-    """A file of the works that the papers cite by an identifier, and of some others."""
+    """Write the works that the papers cite by an identifier, and some others, to the file ``to``; return it."""
     references = (reference for path in papers for reference in parse(path.read_bytes()).references)
     cited = set(itertools.chain.from_iterable(reference.ids.keys() for reference in references))
     known = set(Work.model_fields)
     with to.open("wb") as file:
         for number, work in enumerate(each for each in read_works(works) if isinstance(each, Work)):
             if number % OTHERS == 0 or not cited.isdisjoint(work.ids.keys()):
-                # A catalog keeps no more than it knows, and is bound to a topic of the same works only.
+                # Without unknown fields, as in a catalog: a catalog is bound to a topic of equal works.
                 file.write(Work(**work.model_dump(include=known)).to_json() + b"\n")
     return to
 
 
 def held_back(works: Path, late: Path) -> None:
-    """Takes one of ``LATE`` works out of a file, to another."""
+    """Move one in ``LATE`` works from a file to another."""
     lines = works.read_bytes().splitlines(keepends=True)
     late.write_bytes(b"".join(lines[::LATE]))
     works.write_bytes(b"".join(line for number, line in enumerate(lines) if number % LATE))
 
 
 def change(works: Path, late: Path, running: Observed) -> None:
-    """The late works come, and some of the others leave."""
+    """Load the late works, and remove some of the others."""
     load((each for each in read_works(late) if isinstance(each, Work)), running.kafka)
     with Sender(running.kafka) as sender:
         for work in itertools.islice(read_works(works), 0, None, LEAVING):
@@ -97,10 +97,10 @@ def change(works: Path, late: Path, running: Observed) -> None:
 
 
 def send(running: Observed, papers: Path, pace: float, later: Callable[[], None]) -> None:
-    """Keeps to the pace whatever the workers do; calls ``later`` a minute before the end. Raises WorkerDied."""
+    """Send papers at the pace, independently of the workers; call ``later`` a minute before the end. Raises WorkerDied."""
     pointers, published = Path(running.pipeline.settings["pointer_root"]), Published()
     with Sender(running.kafka) as sender:
-        # Among the examples are files that are no papers: a few dead letters, all at once with the last real paper.
+        # The examples contain files that are not papers: some dead letters, at once with the last real paper.
         examples = (publish_wave(wave, sender, published, pointer_root=pointers) for wave in waves(EXAMPLES))
         real = publish_wave(papers, sender, published, pointer_root=pointers, follow_links=True)
         started, waiting = time.monotonic(), True

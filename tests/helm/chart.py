@@ -1,4 +1,4 @@
-"""The chart as helm sees it: rendered once for each choice of values, linted, refused."""
+"""The chart, rendered by helm once for each choice of values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.data import ROOT
 from tests.programs import program
 
 CHART: Final = ROOT / "helm" / "reflink"
-#: The least version that the chart says it needs, and the one that tests/helm checks objects against.
+#: The minimum version in Chart.yaml, and the version for which tests/helm checks objects.
 KUBERNETES: Final = "1.34.0"
 BROKERS: Final = "kafka-1.kafka:9092,kafka-2.kafka:9092"
 
-#: The dashboards are most of what is rendered, and the same in all.
+#: The dashboards are the largest objects, and equal in all installs.
 _BARE: Final = "monitoring.dashboards.enabled=false"
 
-#: Ways to install it, by name: presets laid over each other, and values set.
+#: Installs by name: presets, of which later ones take precedence, and single values.
 INSTALLS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "plain": ((), ()),
     "small-node": (("small-node",), ()),
@@ -29,13 +29,8 @@ INSTALLS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "gpu-pool-secured": (("gpu-pool", "secured"), (_BARE,)),
     "mutual-tls": (
         ("gpu-pool",),
-        (
-            _BARE,
-            "kafka.securityProtocol=SSL",
-            "kafka.tls.client.secret=client",
-            "kafka.tls.client.passwordKey=password",
-            "workers.linker.kafka.tls.client.secret=linker",
-        ),
+        (_BARE, "kafka.securityProtocol=SSL", "kafka.tls.client.secret=client", "kafka.tls.client.passwordKey=password",
+         "workers.linker.kafka.tls.client.secret=linker"),
     ),
     "brought-catalog": (
         ("small-node",),
@@ -48,28 +43,22 @@ INSTALLS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "everything": (("everything",), ()),
     "two-pools": (
         ("gpu-pool",),
-        (
-            _BARE,
-            "workers.linker-cpu.command=linker",
-            "workers.linker-cpu.autoscaling.maxReplicas=4",
-            "workers.linker-cpu.resources.requests.cpu=2",
-            "workers.linker-cpu.resources.requests.memory=4Gi",
-            "workers.linker-cpu.resources.limits.memory=8Gi",
-            "settings.REFLINK_PRECISION=fp16",
-        ),
+        (_BARE, "workers.linker-cpu.command=linker", "workers.linker-cpu.autoscaling.maxReplicas=4",
+         "workers.linker-cpu.resources.requests.cpu=2", "workers.linker-cpu.resources.requests.memory=4Gi",
+         "workers.linker-cpu.resources.limits.memory=8Gi", "settings.REFLINK_PRECISION=fp16"),
     ),
-}
+}  # fmt: skip
 
 Manifest = dict[str, Any]
 
 
 def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs helm; never raises for its exit code."""
+    """Run helm; the caller checks the exit code."""
     return subprocess.run([program("helm"), *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
 def choice(presets: tuple[str, ...], values: tuple[str, ...]) -> list[str]:
-    """Helm's arguments for presets and values."""
+    """Return helm's arguments for presets and values."""
     folder = {preset: CHART / "presets" if preset != "everything" else Path(__file__).parent for preset in presets}
     files = [word for preset in presets for word in ("--values", str(folder[preset] / f"{preset}.yaml"))]
     brokers = BROKERS.replace(",", "\\,")
@@ -77,15 +66,14 @@ def choice(presets: tuple[str, ...], values: tuple[str, ...]) -> list[str]:
     return [str(CHART), "--kube-version", KUBERNETES, *files, *sets]
 
 
-@cache
 def text(install: str) -> str:
-    """The manifests of an install, as YAML."""
+    """Return the manifests of an install, as YAML."""
     return rendered(*INSTALLS[install])
 
 
 @cache
 def rendered(presets: tuple[str, ...] = (), values: tuple[str, ...] = ()) -> str:
-    """The manifests of presets and values, as YAML."""
+    """Return the manifests of presets and values, as YAML."""
     done = helm("template", "main", "--namespace", "papers", *choice(presets, values))
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -97,22 +85,22 @@ def _manifests(yaml_text: str) -> tuple[Manifest, ...]:
 
 
 def manifests(install: str, *kinds: str) -> list[Manifest]:
-    """The objects of an install, of these kinds or all. Not to be changed."""
+    """Return the objects of an install, of these kinds or all. The caller must not change them."""
     return [each for each in _manifests(text(install)) if not kinds or each["kind"] in kinds]
 
 
 def set_manifests(*values: str, presets: tuple[str, ...] = (), kinds: tuple[str, ...] = ()) -> list[Manifest]:
-    """The same of values that no install has."""
+    """Return the objects for other values than those of an install."""
     return [each for each in _manifests(rendered(presets, values)) if not kinds or each["kind"] in kinds]
 
 
 def named(found: list[Manifest], name: str) -> Manifest:
-    """The one object of that name."""
+    """Return the first object of that name."""
     return next(each for each in found if each["metadata"]["name"] == name)
 
 
 def pods(install: str) -> list[tuple[str, Manifest]]:
-    """Every pod that an install would make: where it comes from, and its metadata and spec."""
+    """Return every pod of an install: kind and name of its owner, and its metadata and spec."""
     found = []
     for each in manifests(install):
         name, spec = f"{each['kind']}/{each['metadata']['name']}", each.get("spec", {})
@@ -126,5 +114,5 @@ def pods(install: str) -> list[tuple[str, Manifest]]:
 
 
 def workloads(install: str) -> list[Manifest]:
-    """Deployments and StatefulSets."""
+    """Return the Deployments and StatefulSets of an install."""
     return manifests(install, "Deployment", "StatefulSet")

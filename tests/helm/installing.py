@@ -1,10 +1,8 @@
-"""Every install of tests/helm on a real control plane: does it take the objects, and does it admit the pods?
-
-python -m tests.helm.installing
+"""``python -m tests.helm.installing``: applies every install of tests/helm to a real control plane, which must admit its pods.
 
 etcd, kube-apiserver and kube-controller-manager run on this machine, with the CRDs of KEDA and of the Prometheus Operator, and
-namespaces that enforce the restricted Pod Security Standard. There are no nodes: pods are admitted and wait. Two minutes, once
-the programs are built (`python -m tests.programs kube-apiserver kube-controller-manager kube-scheduler`); outside CI for these.
+namespaces that enforce the restricted Pod Security Standard. There are no nodes: admitted pods stay pending. It takes two
+minutes once `python -m tests.programs kube-apiserver kube-controller-manager kube-scheduler` has built the programs.
 """
 
 from __future__ import annotations
@@ -24,20 +22,19 @@ from tests.programs.golang import module_folder
 
 _START_S: Final = 60.0
 _MODES: Final = ("enforce", "warn", "audit")
-#: A hook would wait for nodes to run it.
+#: A hook needs nodes to run.
 _NO_HOOK: Final = ("--set", "topics.hook=false")
 
 
 def main() -> int:
-    """Returns 1 when anything was refused, or warned of."""
+    """Return 1 if the control plane refused or warned of anything, else 0."""
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder) / "plane") as plane:
         _define(plane)
         for install in INSTALLS:
-            said = _install(plane, install)
-            admitted = said or _pods(plane, install)
-            print(f"{install}: {admitted or 'installed, all pods admitted'}", flush=True)
-            wrong += [f"{install}: {admitted}"] if admitted else []
+            problem = _install(plane, install) or _pods(plane, install)
+            print(f"{install}: {problem or 'installed, all pods admitted'}", flush=True)
+            wrong += [f"{install}: {problem}"] if problem else []
         changed = _upgrade(plane, "plain", "workers.parser.settings.REFLINK_MAX_DEPTH=100")
         print(f"upgrade: {changed or 'replaced the parser alone'}", flush=True)
     return 1 if wrong or changed else 0
@@ -49,7 +46,7 @@ def _define(plane: ControlPlane) -> None:
             plane.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", path.read_bytes())
     for served in ("keda.sh/v1alpha1/scaledobjects", "monitoring.coreos.com/v1/prometheusrules"):
         wait_for(f"{served} to be served", partial(plane.api.well, f"/apis/{served}"), _START_S)
-    # What values of ours name, and a cluster has or has not.
+    # Objects of the cluster that the values name.
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "batch"}, "value": 1}
     plane.api.create("/apis/scheduling.k8s.io/v1/priorityclasses", priority)
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "runsc"}
@@ -59,25 +56,25 @@ def _define(plane: ControlPlane) -> None:
 def _arguments(plane: ControlPlane, install: str, *values: str) -> list[str]:
     presets, own = INSTALLS[install]
     whole = choice(presets, (*own, *values))
-    version = whole.index("--kube-version")  # the control plane tells its own
+    version = whole.index("--kube-version")  # the control plane has its own
     kept = [*whole[:version], *whole[version + 2 :], *_NO_HOOK]
     return [*kept, "--namespace", install, "--kubeconfig", str(plane.kubeconfig)]
 
 
 def _install(plane: ControlPlane, install: str) -> str:
-    """What was refused or warned of; empty when nothing."""
+    """Install; return the errors and warnings, empty if there are none."""
     labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in _MODES}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": install, "labels": labels}}
     plane.api.create("/api/v1/namespaces", namespace)
     tried = helm("install", "main", *_arguments(plane, install))
     if tried.returncode or tried.stderr:
         return tried.stderr.strip()
-    # With what install leaves out: the hooks, `helm test`'s pod among them.
+    # This includes the hooks, such as the pod of `helm test`, which `install` omits.
     return helm("template", "main", "--validate", *_arguments(plane, install)).stderr.strip()
 
 
 def _pods(plane: ControlPlane, install: str) -> str:
-    """Why not every workload has a pod; empty when each has."""
+    """Wait for a pod of each workload; return the reasons for missing ones, empty if there are none."""
     wanted = {pod["metadata"]["labels"]["app.kubernetes.io/component"] for _, pod in pods(install)} - {"snapshot", "check"}
 
     def missing() -> set[str]:
@@ -94,7 +91,7 @@ def _refused(plane: ControlPlane, install: str) -> list[str]:
 
 
 def _upgrade(plane: ControlPlane, install: str, value: str) -> str:
-    """What an upgrade that concerns the parser alone did wrong; empty when nothing."""
+    """Upgrade a value of the parser; return the problem if this replaces other pods, else an empty text."""
     before = _generations(plane, install)
     tried = helm("upgrade", "main", *_arguments(plane, install, value))
     changed = Counter(_generations(plane, install)) - Counter(before)

@@ -1,4 +1,4 @@
-"""Worker processes at work, and a Prometheus that watches them: for the tests, and for the pictures in the docs."""
+"""Worker processes and a Prometheus that scrapes them, for the tests and for the pictures in the docs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from workers.demo import catalogs
 from workers.devkit.processes import WORKERS, Pipeline
 
 PARTITIONS = 6
-#: Of each worker, upstream first: what was on its way when one was looked at is in front of the next then.
+#: The topic of each worker, upstream first: a record that moves on during the check is counted for the next worker.
 TOPICS = {"parser": "papers", "linker": "references", "fallback": "fallback", "ledger": "outcomes"}
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What runs."""
+    """The running processes."""
 
     kafka: KafkaSettings
     pipeline: Pipeline
     prometheus: Prometheus
 
     def waiting(self) -> int:
-        """Records that no worker has committed yet, of all topics between the papers and the links."""
+        """Return the number of uncommitted records in all topics between the papers and the links."""
         return sum(lag(self.kafka, worker, topic) for worker, topic in TOPICS.items())
 
 
@@ -43,20 +43,14 @@ def observed(
     rules: Iterable[Path] = (),
     **settings: Any,
 ) -> Iterator[Observed]:
-    """Four ready workers on topics of their own, with the works of a file, scraped every ``every_s`` seconds."""
+    """Start four workers on their own topics, with the works of a file, scraped every ``every_s`` seconds."""
     kafka = create_topics(address, new_prefix(), PARTITIONS)
     bound = None if snapshot is None else catalogs.linked_copy(snapshot, folder / "catalog")
     catalogs.fill(works, kafka, lambda _: None, bound_to=bound)
-    chosen: dict[str, Any] = {
-        "pointer_root": folder / "pointers",
-        "lag_interval_s": every_s,
-        "transaction_timeout_s": 60,
-        **settings,
-    }
-    if bound is not None:
-        chosen["catalog_snapshot"] = bound
-    place = {"kafka_bootstrap_servers": address, "topic_prefix": kafka.topic_prefix}
-    with Pipeline(folder / "workers", **place, **chosen) as pipeline:
+    chosen = {"kafka_bootstrap_servers": address, "topic_prefix": kafka.topic_prefix, "pointer_root": folder / "pointers"}
+    chosen |= {"lag_interval_s": every_s, "transaction_timeout_s": 60, **settings}
+    chosen |= {} if bound is None else {"catalog_snapshot": bound}
+    with Pipeline(folder / "workers", **chosen) as pipeline:
         for worker in WORKERS:
             pipeline.start(worker)
         targets = targets_of(pipeline)

@@ -1,6 +1,6 @@
 """JSON schemas for kubeconform: Kubernetes' own objects from its OpenAPI, KEDA's and the Prometheus Operator's from their CRDs.
 
-What no schema names is refused: a misspelt field is what one looks for.
+The schemas reject unknown fields, to detect misspelt names.
 """
 
 from __future__ import annotations
@@ -23,26 +23,15 @@ CRDS: Final = (
     ("github.com/prometheus-operator/prometheus-operator", "v0.85.0", "example/prometheus-operator-crd/*_podmonitors.yaml"),
     ("github.com/prometheus-operator/prometheus-operator", "v0.85.0", "example/prometheus-operator-crd/*_prometheusrules.yaml"),
 )
-KINDS: Final = frozenset(
-    {
-        "ConfigMap",
-        "CronJob",
-        "Deployment",
-        "Job",
-        "NetworkPolicy",
-        "PersistentVolumeClaim",
-        "Pod",
-        "PodDisruptionBudget",
-        "Service",
-        "ServiceAccount",
-        "StatefulSet",
-    }
-)
-#: Raised when the conversion changes, so that folders of an older one are not used.
+KINDS: Final = frozenset((
+    "ConfigMap", "CronJob", "Deployment", "Job", "NetworkPolicy", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget",
+    "Service", "ServiceAccount", "StatefulSet",
+))  # fmt: skip
+#: Version of the conversion: a new version does not use the folders of older ones.
 _FORMAT: Final = 1
 _INT_OR_STRING: Final = {"type": ["integer", "string"]}
 _REF: Final = "#/definitions/"
-#: Keys of a schema whose values are schemas by name, and those that are one or many.
+#: Keys of a schema whose values are schemas by name, and keys whose value is a schema or a list of schemas.
 _NAMED: Final = ("properties", "patternProperties", "definitions")
 _NESTED: Final = ("items", "additionalProperties", "not", "allOf", "anyOf", "oneOf")
 
@@ -50,7 +39,7 @@ Schema = dict[str, Any]
 
 
 def schema_location() -> str:
-    """What kubeconform takes as `-schema-location`; the files are made the first time. Raises ProgramMissing."""
+    """Return kubeconform's `-schema-location`; the first call writes the files. Raises ProgramMissing."""
     versions = "-".join(version for _, version, _ in (KUBERNETES, *CRDS[:2]))
     folder = CACHE / "kube-schemas" / f"{_FORMAT}-{versions}"
     if not folder.exists():
@@ -85,12 +74,12 @@ def _of_crds() -> Iterator[tuple[str, Schema]]:
 
 
 def _file(group: str, version: str, kind: str) -> str:
-    # kubeconform's {{.Group}} is the whole group; of Kubernetes' first objects it is their version.
+    # kubeconform's {{.Group}} is the whole group, and the version for objects of Kubernetes' core group.
     return f"{kind.lower()}-{group or version}-{version}"
 
 
 def strict(schema: Schema) -> Schema:
-    """OpenAPI as JSON Schema that refuses what it does not name."""
+    """Convert OpenAPI to a JSON Schema that rejects unknown fields."""
     if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
         return dict(_INT_OR_STRING)
     if schema.get("description", "").startswith("Quantity is a fixed-point representation"):

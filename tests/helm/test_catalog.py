@@ -1,4 +1,4 @@
-"""How a catalog's snapshot reaches the workers that follow it, and what makes it."""
+"""The job that writes the catalog's snapshots, and the volumes through which workers read them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,8 @@ import pytest
 from tests.helm.chart import INSTALLS, manifests, named, set_manifests
 from workers.config.settings import CatalogSettings, FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
 
-FOLLOWERS = [
-    name
-    for name, model in (
-        ("parser", ParserSettings),
-        ("linker", LinkerSettings),
-        ("fallback", FallbackSettings),
-        ("ledger", LedgerSettings),
-    )
-    if issubclass(model, CatalogSettings)
-]
+MODELS = {"parser": ParserSettings, "linker": LinkerSettings, "fallback": FallbackSettings, "ledger": LedgerSettings}
+FOLLOWERS = [name for name, model in MODELS.items() if issubclass(model, CatalogSettings)]
 
 
 def spec(found, name):
@@ -24,19 +16,22 @@ def spec(found, name):
     return named(workloads, f"main-reflink-{name}")["spec"]["template"]["spec"]
 
 
+def job_of(found):
+    """Return the pod spec of the job that writes snapshots."""
+    return named(found, "main-reflink-snapshot")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+
+
 def settings_of(found, name):
     return named([each for each in found if each["kind"] == "ConfigMap"], f"main-reflink-{name}")["data"]
 
 
 @pytest.mark.parametrize("install", INSTALLS)
-def test_followers_are_told_where_it_is_and_can_only_read_it(install):
-    workloads = manifests(install, "Deployment", "StatefulSet")
-    with_snapshots = install not in ("plain",)
-    for each in workloads:
+def test_followers_mount_the_snapshots_read_only(install):
+    for each in manifests(install, "Deployment", "StatefulSet"):
         labels = each["spec"]["template"]["metadata"]["labels"]
         data = named(manifests(install, "ConfigMap"), each["metadata"]["name"])["data"]
         mounts = {one["mountPath"]: one for one in each["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]}
-        if with_snapshots and labels["app.kubernetes.io/component"] in FOLLOWERS:
+        if install != "plain" and labels["app.kubernetes.io/component"] in FOLLOWERS:
             assert data["REFLINK_CATALOG_SNAPSHOT"] == "/var/lib/reflink/catalogs/current"
             assert mounts["/var/lib/reflink/catalogs"]["readOnly"] is True
         else:
@@ -44,11 +39,10 @@ def test_followers_are_told_where_it_is_and_can_only_read_it(install):
             assert "/var/lib/reflink/catalogs" not in mounts
 
 
-def test_the_jobs_volume_is_the_workers():
+def test_the_job_writes_the_volume_that_workers_read():
     found = set_manifests(presets=("small-node",))
-    job = named(found, "main-reflink-snapshot")["spec"]
-    pod = job["jobTemplate"]["spec"]["template"]["spec"]
-    assert job["concurrencyPolicy"] == "Forbid"
+    pod = job_of(found)
+    assert named(found, "main-reflink-snapshot")["spec"]["concurrencyPolicy"] == "Forbid"
     assert pod["containers"][0]["args"] == ["snapshot", "--out", "/var/lib/reflink/catalogs", "--keep", "2"]
     volume = {"name": "catalogs", "persistentVolumeClaim": {"claimName": "main-reflink-catalogs"}}
     assert volume in pod["volumes"]
@@ -58,7 +52,7 @@ def test_the_jobs_volume_is_the_workers():
         assert volume in spec(found, name)["volumes"]
 
 
-def test_a_copy_is_made_on_the_nodes_disk():
+def test_a_gpu_pool_copies_the_snapshot_to_the_disk_of_the_node():
     found = manifests("gpu-pool")
     for name in FOLLOWERS:
         one = spec(found, name)
@@ -72,7 +66,7 @@ def test_a_copy_is_made_on_the_nodes_disk():
     assert "REFLINK_CATALOG_COPY" not in settings_of(manifests("small-node"), "linker")
 
 
-def test_an_image_of_the_operators_brings_one():
+def test_an_init_container_may_fetch_the_snapshot():
     one = spec(manifests("brought-catalog"), "linker")
     (init,) = one["initContainers"]
     assert (init["image"], init["command"]) == ("fetcher:1", ["fetch", "snapshot"])
@@ -80,7 +74,7 @@ def test_an_image_of_the_operators_brings_one():
     assert not manifests("brought-catalog", "CronJob", "PersistentVolumeClaim")
 
 
-def test_snapshots_are_made_with_the_settings_of_their_readers():
+def test_the_job_has_the_settings_of_the_readers():
     found = set_manifests(
         "catalog.source=volume",
         "workers.linker.settings.REFLINK_MODEL=model",
@@ -90,16 +84,13 @@ def test_snapshots_are_made_with_the_settings_of_their_readers():
         "workers.fallback.settings.REFLINK_SEARCH_THREADS=3",
         "catalog.snapshots.settings.REFLINK_LOG_LEVEL=DEBUG",
     )
-    pod = named(found, "main-reflink-snapshot")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    told = {each["name"]: each.get("value") for each in pod["containers"][0]["env"]}
-    assert told["REFLINK_MODEL"] == "model"
-    assert told["REFLINK_SEMANTIC_MODE"] == "TV"
-    assert told["REFLINK_LEXICAL_MODE"] == "TVLY"
-    assert told["REFLINK_LOG_LEVEL"] == "DEBUG"
-    assert not told.keys() & {"REFLINK_DEVICE", "REFLINK_SEARCH_THREADS"}
+    env = {each["name"]: each.get("value") for each in job_of(found)["containers"][0]["env"]}
+    expected = {"MODEL": "model", "SEMANTIC_MODE": "TV", "LEXICAL_MODE": "TVLY", "LOG_LEVEL": "DEBUG"}
+    assert env.items() >= {f"REFLINK_{name}": value for name, value in expected.items()}.items()
+    assert not env.keys() & {"REFLINK_DEVICE", "REFLINK_SEARCH_THREADS"}
 
 
-def test_snapshots_are_made_by_the_linkers_image_and_with_its_model():
+def test_the_job_has_the_image_and_the_model_of_the_linker():
     found = set_manifests(
         "workers.linker.settings.REFLINK_MODEL=/var/lib/reflink/model",
         "workers.linker.image.repository=with-a-model",
@@ -109,17 +100,14 @@ def test_snapshots_are_made_by_the_linkers_image_and_with_its_model():
         "workers.linker.extraVolumeMounts[0].mountPath=/var/lib/reflink/model",
         presets=("small-node",),
     )
-    for pod in (
-        spec(found, "linker"),
-        named(found, "main-reflink-snapshot")["spec"]["jobTemplate"]["spec"]["template"]["spec"],
-    ):
+    for pod in (spec(found, "linker"), job_of(found)):
         assert pod["containers"][0]["image"] == "with-a-model:0.1.0"
         assert {"name": "model", "persistentVolumeClaim": {"claimName": "model"}} in pod["volumes"]
         assert {"name": "model", "mountPath": "/var/lib/reflink/model"} in pod["containers"][0]["volumeMounts"]
     assert not [each for each in spec(found, "fallback")["volumes"] if each["name"] == "model"]
 
 
-def test_of_two_pools_the_snapshot_is_made_as_by_the_one_that_computes_where_it_does():
+def test_the_job_has_the_image_of_the_linker_pool_with_the_same_kind_of_device():
     found = set_manifests(
         "image.digest=sha256:0000000000000000000000000000000000000000000000000000000000000000",
         "workers.linker.image.digest=sha256:1111111111111111111111111111111111111111111111111111111111111111",
@@ -128,13 +116,12 @@ def test_of_two_pools_the_snapshot_is_made_as_by_the_one_that_computes_where_it_
         "settings.REFLINK_PRECISION=fp16",
         presets=("gpu-pool",),
     )
-    job = named(found, "main-reflink-snapshot")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    assert job["containers"][0]["image"] == spec(found, "linker")["containers"][0]["image"]
-    assert job["containers"][0]["image"].endswith("1" * 64)
+    assert job_of(found)["containers"][0]["image"] == spec(found, "linker")["containers"][0]["image"]
+    assert job_of(found)["containers"][0]["image"].endswith("1" * 64)
     assert spec(found, "linker-cpu")["containers"][0]["image"].endswith("0" * 64)
 
 
-def test_a_claim_that_is_there_is_used():
+def test_an_existing_claim_is_used():
     found = set_manifests("catalog.source=volume", "catalog.volume.existingClaim=mine")
     assert not [each for each in found if each["kind"] == "PersistentVolumeClaim"]
     assert {"name": "catalogs", "persistentVolumeClaim": {"claimName": "mine"}} in spec(found, "linker")["volumes"]

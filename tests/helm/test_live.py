@@ -1,4 +1,4 @@
-"""A real Prometheus scrapes real workers under the demo's load: every expression of every panel and rule has data there."""
+"""A real Prometheus scrapes real workers under the demo's load; every expression of every panel and rule has data."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from workers.kafka.bulk_producer import Sender
 pytestmark = pytest.mark.full
 
 EXAMPLES = ROOT / "examples"
-#: What Grafana puts in for everything.
+#: Values of Grafana's variables that select everything.
 VARIABLES = {"namespace": ".*", "worker": ".*", "pod": ".*", "__rate_interval": "15m"}
 #: Scrapes and evaluations come every second.
 PATIENCE_S = 60.0
-#: Until the last of the demo's links; it takes a few seconds.
+#: Maximum time until the last of the demo's links, which takes a few seconds.
 DONE_S = 120.0
 
-#: Panels that are rightly empty here: their comparisons are taken off, and what is compared must be there.
+#: Panels that are empty in a correct run. Without its comparisons, their expression must have data.
 EMPTY_PANELS = {
     "GPU memory in use": "no device: its memory is 0, and 0 of 0 is no share",
     "Without a snapshot": "both readers have one",
 }
-#: Selectors, by metric and a part of the matchers, that find nothing in a run without faults: only the metric is looked for.
+#: Selectors, by metric and a part of the matchers, without data in a run without faults: only the metric must exist.
 ABSENT = {
     ("reflink_dead_letters_total", "reason!~"): "errors that are defects of the workers",
     ("reflink_open_transaction_seconds", "topic=~"): "ledgers that wait for a transaction in their own topics",
@@ -50,7 +50,7 @@ def watched(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     folder, works = tmp_path_factory.mktemp("watched"), EXAMPLES / "works.jsonl"
     snapshot = catalogs.build(works, CACHE, LinkerSettings(), FallbackSettings())
     with observed(broker.address, folder, works, snapshot=snapshot, rules=RULES, idle_commit_s=0.2) as running:
-        # Twice: a counter that is new has no rate before it grows again.
+        # Twice: a new counter has no rate before its first increase.
         for wave in waves(EXAMPLES / "papers") * 2:
             publish(running, wave)
         withdraw_a_cited_work(running)
@@ -58,14 +58,14 @@ def watched(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def withdraw_a_cited_work(running: Observed) -> None:
-    """So that a link is taken back and its reference judged again."""
+    """Withdraw a work, so that a link is withdrawn and its reference re-evaluated."""
     links = (LinkEvent.from_json(each.value) for each in read_all(running.kafka, "links") if each.value)
     cited = sorted({each.link.cited for each in links if each.link.cited is not None})
     send(running.kafka, "catalog", [(cited[0].encode(), None)])
 
 
 def publish(running: Observed, wave: Path) -> None:
-    """Sends a wave and waits until its last outcome is committed."""
+    """Send a wave and wait until its last outcome is committed."""
     with Sender(running.kafka) as sender:
         pointers = Path(running.pipeline.settings["pointer_root"])
         assert all(publish_wave(wave, sender, Published(), pointer_root=pointers))
@@ -76,22 +76,22 @@ def publish(running: Observed, wave: Path) -> None:
         time.sleep(0.1)
 
 
-def soon(ask: Callable[[], list[Any]]) -> list[Any]:
-    """The first answer that is not empty; an empty one when none came in time."""
+def soon(query: Callable[[], list[Any]]) -> list[Any]:
+    """Return the first result that is not empty; an empty list after the deadline."""
     deadline = time.monotonic() + PATIENCE_S
-    while not (found := ask()) and time.monotonic() < deadline:
+    while not (found := query()) and time.monotonic() < deadline:
         time.sleep(0.2)
     return found
 
 
 def numbers(running: Observed, expression: str) -> list[dict[str, Any]]:
-    """The series with a finite value now. Raises QueryFailed."""
+    """Return the series with a finite value now. Raises QueryFailed."""
     return [each for each in running.prometheus.queries.instant(expression) if math.isfinite(float(each["value"][1]))]
 
 
 @pytest.mark.parametrize("panel", panels(), ids=str)
 def test_a_panel_shows_data(watched: Observed, panel: Panel):
-    # A day ago this Prometheus was not there.
+    # This Prometheus has no data of yesterday.
     expression = without_offsets(filled(panel.expression, VARIABLES))
     if panel.title in EMPTY_PANELS:
         assert not numbers(watched, expression), f"{panel.title} has data: take it off the list"
@@ -103,30 +103,29 @@ def test_a_panel_shows_data(watched: Observed, panel: Panel):
         assert set(re.findall(r"{{(\w+)}}", panel.legend)) <= set(series["metric"]), "a legend would have a hole"
 
 
-def test_a_link_rate_says_what_the_workers_did(watched: Observed):
-    """The whole way from a worker's counter to a panel, by one figure that is known from elsewhere."""
-    asked = 'sum(reflink_outcomes_total{job="reflink", reason=""}) / sum(reflink_outcomes_total{job="reflink"})'
+def test_the_link_rate_of_a_panel_equals_that_of_the_workers(watched: Observed):
+    expression = 'sum(reflink_outcomes_total{job="reflink", reason=""}) / sum(reflink_outcomes_total{job="reflink"})'
 
     def equal() -> list[dict[str, Any]]:
         done = sum(each.metrics().sum("reflink_outcomes_total", reason="") for each in watched.pipeline.processes)
         all_ = sum(each.metrics().sum("reflink_outcomes_total") for each in watched.pipeline.processes)
-        return [each for each in numbers(watched, asked) if float(each["value"][1]) == pytest.approx(done / all_)]
+        return [each for each in numbers(watched, expression) if float(each["value"][1]) == pytest.approx(done / all_)]
 
-    assert soon(equal), numbers(watched, asked)
+    assert soon(equal), numbers(watched, expression)
 
 
 @pytest.mark.parametrize("rule", rules(), ids=str)
-def test_what_a_rule_looks_at_is_there(watched: Observed, rule: Rule):
+def test_the_selectors_of_a_rule_have_data(watched: Observed, rule: Rule):
     queries = watched.prometheus.queries
-    queries.instant(rule.expression)  # as it stands, it must at least be understood
+    queries.instant(rule.expression)  # the whole expression must at least be valid
     names = queries.metadata()
     for name, matchers in selectors(rule.expression):
         selector = f"{name}{matchers}"
         if any(name == metric and part in matchers for metric, part in ABSENT):
-            assert name in names, f"{name} is no metric of the workers"
+            assert name in names, f"the workers have no metric {name}"
             assert not queries.instant(selector), f"{selector} has data: take it off the list"
         else:
-            assert soon(lambda selector=selector: queries.instant(selector)), f"{rule.name} looks at nothing: {selector}"
+            assert soon(lambda selector=selector: queries.instant(selector)), f"{rule.name}: no data for {selector}"
 
 
 @pytest.mark.parametrize("rule", [each for each in rules() if not each.alert], ids=str)
@@ -134,8 +133,8 @@ def test_a_recording_rule_records(watched: Observed, rule: Rule):
     assert soon(lambda: watched.prometheus.queries.instant(rule.name)), rule.expression
 
 
-def test_a_wrong_expression_is_told(watched: Observed):
-    """Or else nothing above could fail."""
+def test_invalid_and_empty_expressions_fail(watched: Observed):
+    """The tests above can fail."""
     with pytest.raises(QueryFailed, match="parse error"):
         watched.prometheus.queries.instant("sum(")
     assert not numbers(watched, 'reflink_records_in_total{topic="none"}')

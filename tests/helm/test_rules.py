@@ -143,11 +143,11 @@ def test_the_runbook_names_existing_metrics_settings_and_commands():
 
 
 def test_the_runbook_has_every_exit_code_of_a_named_error():
-    (told,) = re.findall(r"\*\*Exit codes\*\*: (.*?)\n\n", RUNBOOK, re.DOTALL)
+    (listed,) = re.findall(r"\*\*Exit codes\*\*: (.*?)\n\n", RUNBOOK, re.DOTALL)
     codes = {
         each.exit_code for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.WorkerError)
     }
-    assert {int(number) for number in re.findall(r"(?:^|, )(\d+) ", told.replace("\n", " "))} >= codes - {1}
+    assert {int(number) for number in re.findall(r"(?:^|, )(\d+) ", listed.replace("\n", " "))} >= codes - {1}
 
 
 @pytest.mark.parametrize("rule", rules(), ids=str)
@@ -181,14 +181,14 @@ def test_the_name_of_a_recorded_series_has_its_labels(rule):
 
 def test_bounds_in_rules_are_bounds_of_the_histograms():
     histograms = {f"{each._name}_bucket": each for each in vars(metrics).values() if isinstance(each, Histogram)}
-    asked = [
+    bounds = [
         (name, bound)
         for rule in rules()
         for name, matchers in selectors(rule.expression)
         for bound in re.findall(r'le="([^"]+)"', matchers)
     ]
-    assert asked
-    for name, bound in asked:
+    assert bounds
+    for name, bound in bounds:
         assert bound in map(str, histograms[name]._upper_bounds), "not a bound as the workers write it"
 
 

@@ -1,4 +1,4 @@
-"""Pods under the restricted Pod Security Standard, secrets by reference only, a network that lets little through."""
+"""Pods obey the restricted Pod Security Standard, secrets are references only, and the network policies are narrow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_pods_are_restricted(install):
 
 
 @every_install
-def test_what_is_mounted_is_there(install):
+def test_mounted_volumes_exist(install):
     given = {"papers"} if install == "everything" else set()
     claims = {each["metadata"]["name"] for each in manifests(install, "PersistentVolumeClaim")} | given
     templates = {
@@ -58,7 +58,7 @@ def test_what_is_mounted_is_there(install):
 
 
 @every_install
-def test_no_secret_is_in_a_config_map_or_in_plain_sight(install):
+def test_secrets_are_only_references(install):
     secret = re.compile("PASSWORD|USERNAME")
     for each in manifests(install, "ConfigMap"):
         assert not [key for key in each["data"] if secret.search(key)]
@@ -71,7 +71,7 @@ def test_no_secret_is_in_a_config_map_or_in_plain_sight(install):
     assert not manifests(install, "Secret")
 
 
-def test_each_worker_and_tool_logs_in_as_itself():
+def test_each_worker_and_tool_has_its_own_user():
     users = {}
     for name, pod in pods("gpu-pool-secured"):
         for variable in containers(pod)[-1]["env"]:
@@ -82,10 +82,10 @@ def test_each_worker_and_tool_logs_in_as_itself():
     }
 
 
-def test_keda_logs_in_by_secrets_too():
+def test_keda_authenticates_by_secrets():
     for each in manifests("gpu-pool-secured", "TriggerAuthentication"):
-        told = {one["parameter"]: (one["name"], one["key"]) for one in each["spec"]["secretTargetRef"]}
-        assert told == {
+        parameters = {one["parameter"]: (one["name"], one["key"]) for one in each["spec"]["secretTargetRef"]}
+        assert parameters == {
             "username": ("reflink-keda", "username"),
             "password": ("reflink-keda", "password"),
             "ca": ("reflink-kafka-ca", "ca.crt"),
@@ -97,11 +97,11 @@ def test_keda_logs_in_by_secrets_too():
 
 
 def test_mutual_tls_brings_certificate_key_and_password():
-    told = {
+    parameters = {
         one["parameter"]: (one["name"], one["key"])
         for one in named(manifests("mutual-tls", "TriggerAuthentication"), "main-reflink-linker")["spec"]["secretTargetRef"]
     }
-    assert told == {"cert": ("linker", "tls.crt"), "key": ("linker", "tls.key"), "keyPassword": ("linker", "password")}
+    assert parameters == {"cert": ("linker", "tls.crt"), "key": ("linker", "tls.key"), "keyPassword": ("linker", "password")}
     one = named(manifests("mutual-tls", "Deployment"), "main-reflink-linker")["spec"]["template"]["spec"]
     assert {"name": "tls-client", "secret": {"secretName": "linker", "defaultMode": 0o440}} in one["volumes"]
     settings = named(manifests("mutual-tls", "ConfigMap"), "main-reflink-linker")["data"]

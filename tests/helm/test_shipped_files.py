@@ -1,4 +1,4 @@
-"""Rules and dashboards reach the cluster as they are in the chart, templates of Prometheus and Grafana in them included."""
+"""Rules and dashboards reach the cluster unchanged, including the templates of Prometheus and Grafana in them."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_braces_and_comments_pass_through(tmp_path):
     assert one["spec"] == yaml.safe_load(RULES)
 
 
-def test_custom_resources_are_there_only_when_asked_for():
+def test_custom_resources_are_installed_only_on_request():
     standard = {"v1", "apps/v1", "batch/v1", "policy/v1", "networking.k8s.io/v1"}
     for install in ("plain", "small-node", "small-node-secured"):
         assert {each["apiVersion"] for each in manifests(install)} <= standard
 
 
-def test_the_monitor_finds_every_worker_and_tells_their_names():
+def test_the_pod_monitor_selects_every_worker_and_labels_it():
     spec = manifests("gpu-pool", "PodMonitor")[0]["spec"]
     assert spec["selector"]["matchExpressions"] == [{"key": "reflink/workload", "operator": "Exists"}]
     for each in manifests("gpu-pool", "Deployment", "StatefulSet"):
@@ -84,13 +84,13 @@ def test_the_monitor_finds_every_worker_and_tells_their_names():
 
 
 @pytest.mark.parametrize("part", ["podMonitor", "rules", "dashboards"])
-def test_each_part_is_switched_by_itself(part):
+def test_each_part_of_monitoring_has_its_own_switch(part):
     found = set_manifests(f"monitoring.{part}.enabled=true")
     kinds = {"podMonitor": {"PodMonitor"}, "rules": {"PrometheusRule"}, "dashboards": set()}
     assert {each["kind"] for each in found if each["apiVersion"].startswith("monitoring.coreos.com")} == kinds[part]
 
 
-def test_the_notes_say_what_to_do_next(tmp_path):
+def test_the_notes_name_the_next_steps(tmp_path):
     # helm renders notes for a cluster only; as an object they are rendered here.
     chart = tmp_path / "chart"
     shutil.copytree(CHART, chart)
@@ -101,7 +101,7 @@ def test_the_notes_say_what_to_do_next(tmp_path):
         "template", "main", str(chart), *choice(*INSTALLS["gpu-pool-secured"])[1:], "--show-only", "templates/notes.yaml"
     )
     assert done.returncode == 0, done.stderr
-    said = yaml.safe_load(done.stdout)["text"]
+    text = yaml.safe_load(done.stdout)["text"]
     for words in (
         "reads reflink.papers and writes reflink.links",
         "test main --logs",
@@ -109,7 +109,7 @@ def test_the_notes_say_what_to_do_next(tmp_path):
         "networkPolicy.kafkaPorts",
         "up to 24 (partitions)",
     ):
-        assert words in said
+        assert words in text
 
 
 def test_long_names_stay_within_kubernetes_limits():

@@ -1,4 +1,4 @@
-"""values.yaml, its schema and the README say the same as each other and as workers.config.settings."""
+"""values.yaml, its schema and the README agree with each other and with workers.config.settings."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 
 
-def test_the_schema_has_the_settings_as_they_are():
+def test_the_schema_has_the_current_settings():
     assert settings.SCHEMA.read_text() == settings.renewed(settings.SCHEMA.read_text()), "run python -m helm.settings"
 
 
-def test_every_setting_is_either_the_users_or_the_charts_own():
+def test_every_setting_is_set_by_either_the_user_or_the_chart():
     names = {f"REFLINK_{name.upper()}" for model in settings.MODELS for name in model.model_fields}
     assert names == set(settings.properties()) | (set(settings.own_names()) - {"REFLINK_CONFIG"})
-    assert Policy().accept == 0.5  # a setting out of the library is among them
+    assert Policy().accept == 0.5  # the settings include those of the library
     assert "REFLINK_MIN_PROBABILITY" in settings.properties()
 
 
-def test_the_readme_has_the_values_as_they_are():
+def test_the_readme_has_the_current_values():
     text = readme.README.read_text()
     assert text == readme.renewed(text, readme.VALUES.read_text()), "run python -m helm.readme"
 
 
-def test_a_value_without_a_comment_is_found():
+def test_a_value_without_a_comment_is_an_error():
     with pytest.raises(readme.Undocumented, match=r"line 3: b has no comment above it"):
         readme.table("# Said.\na: 1\nb: {c: 1}\n")
 
@@ -45,7 +45,7 @@ def test_the_readme_shows_name_default_and_comment():
 
 
 def objects(schema, path=""):
-    """Every schema of an object, with its place."""
+    """Yield the schema of every object, with its path."""
     if isinstance(schema, dict):
         if schema.get("type") == "object":
             yield path, schema
@@ -56,8 +56,8 @@ def objects(schema, path=""):
             yield from objects(value, f"{path}/{number}")
 
 
-def test_no_object_takes_what_it_does_not_name():
-    # What Kubernetes checks itself, in objects that are passed on as they are.
+def test_objects_reject_unknown_keys():
+    # Kubernetes checks these objects, which the chart copies.
     passed_on = {"objects", "affinity", "extraEnv", "volume", "global"}
     for path, schema in objects(SCHEMA):
         if "additionalProperties" not in schema:
@@ -66,7 +66,7 @@ def test_no_object_takes_what_it_does_not_name():
             assert schema["additionalProperties"] is not True, path
 
 
-def test_every_value_has_its_place_in_the_schema():
+def test_every_value_is_in_the_schema():
     def known(values, schema, path):
         schema = SCHEMA["definitions"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
         if isinstance(values, dict) and "properties" in schema:
@@ -79,6 +79,6 @@ def test_every_value_has_its_place_in_the_schema():
     assert VALUES["workerDefaults"].keys() == whole.keys()
 
 
-def test_the_image_is_of_this_version():
+def test_the_image_has_the_version_of_the_project():
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert f'version = "{chart["appVersion"]}"' in (ROOT / "pyproject.toml").read_text()

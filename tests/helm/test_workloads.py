@@ -1,8 +1,9 @@
-"""What each worker is given: a slot, probes, time to load and to drain, a disk, no more replicas than asked for."""
+"""The workloads of the workers: slot, settings, probes, deadlines, disk and replicas."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 import yaml
@@ -10,17 +11,12 @@ import yaml
 from tests.helm.chart import CHART, INSTALLS, KUBERNETES, helm, manifests, named, pods, set_manifests, workloads
 from workers.config import settings
 from workers.config.unknown_names import unknown_names
-from workers.ledger import stage as ledger
-from workers.linking import fallback_stage as fallback
-from workers.linking import linker_stage as linker
-from workers.papers import stage as parser
+from workers.ledger.stage import LedgerStage
+from workers.linking.fallback_stage import FallbackStage
+from workers.linking.linker_stage import LinkerStage
+from workers.papers.stage import ParserStage
 
-STAGES = {
-    "parser": parser.ParserStage,
-    "linker": linker.LinkerStage,
-    "fallback": fallback.FallbackStage,
-    "ledger": ledger.LedgerStage,
-}
+STAGES = {each.name: each for each in (ParserStage, LinkerStage, FallbackStage, LedgerStage)}
 every_install = pytest.mark.parametrize("install", INSTALLS)
 
 
@@ -33,14 +29,14 @@ def component(workload):
 
 
 def environment(install, workload):
-    """Settings as the container has them; those out of secrets and fields are their source."""
+    """Return the container's variables; for those from secrets and fields, their source."""
     source = container(workload)["envFrom"][0]["configMapRef"]["name"]
     found = dict(named(manifests(install, "ConfigMap"), source)["data"])
     return found | {each["name"]: each.get("value", each.get("valueFrom")) for each in container(workload)["env"]}
 
 
 @every_install
-def test_all_four_workers_are_there(install):
+def test_all_four_workers_are_installed(install):
     assert {component(each) for each in workloads(install)} == set(STAGES)
     for each in workloads(install):
         assert container(each)["args"] == [component(each)]
@@ -53,22 +49,17 @@ def test_selectors_match_their_pods_and_no_others(install):
         wanted = each["spec"]["selector"]["matchLabels"].items()
         matched = [name for name, pod in pods(install) if wanted <= pod["metadata"]["labels"].items()]
         assert matched == [f"{each['kind']}/{each['metadata']['name']}"]
-        # An upgrade of the chart alone would else replace every pod.
+        # Otherwise an upgrade of the chart alone would replace every pod.
         assert "helm.sh/chart" not in each["spec"]["template"]["metadata"]["labels"]
 
 
 @every_install
-def test_the_slot_is_the_pods_name(install):
-    for each in workloads(install):
-        assert environment(install, each)["REFLINK_SLOT"] == {"fieldRef": {"fieldPath": "metadata.name"}}
-
-
-@every_install
-def test_settings_are_known_and_whole(install):
+def test_settings_are_known_and_complete(install):
     for each in workloads(install):
         found = environment(install, each)
         assert unknown_names(found) == {}
         assert found["REFLINK_STATE_DIR"] == "/var/lib/reflink/state"
+        assert found["REFLINK_SLOT"] == {"fieldRef": {"fieldPath": "metadata.name"}}
         texts = {name: value for name, value in found.items() if isinstance(value, str)}
         model = getattr(settings, f"{component(each).title()}Settings")
         # Secrets have no value here; any will do.
@@ -78,34 +69,27 @@ def test_settings_are_known_and_whole(install):
 
 
 @every_install
-def test_probes_ask_the_port_that_is_open(install):
+def test_probes_use_the_open_port(install):
     for each in workloads(install):
         one = container(each)
         assert one["ports"] == [{"name": "metrics", "containerPort": int(environment(install, each)["REFLINK_HTTP_PORT"])}]
         paths = {kind: one[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")}
         assert {probe["port"] for probe in paths.values()} == {"metrics"}
-        # Live from the first moment on, so only readiness says that catalog and model are loaded.
+        # Liveness begins with the process; only readiness shows that catalog and model are loaded.
         assert paths["startup"]["path"] == paths["readiness"]["path"] == "/health/ready"
         assert paths["liveness"]["path"] == "/health/live"
 
 
-def test_labels_are_texts_though_names_are_numbers():
-    done = helm(
-        "template",
-        "123",
-        str(CHART),
-        "--kube-version",
-        KUBERNETES,
-        "--set",
-        "kafka.bootstrapServers=kafka:9092,nameOverride=0x1",
-    )
+def test_labels_are_texts_if_names_are_numbers():
+    values = ("--set", "kafka.bootstrapServers=kafka:9092,nameOverride=0x1")
+    done = helm("template", "123", str(CHART), "--kube-version", KUBERNETES, *values)
     assert done.returncode == 0, done.stderr
     for each in filter(None, yaml.load_all(done.stdout, Loader=yaml.CSafeLoader)):
         labels = each["metadata"]["labels"]
         assert (labels["app.kubernetes.io/name"], labels["app.kubernetes.io/instance"]) == ("0x1", "123")
 
 
-def test_startup_has_as_long_as_is_said():
+def test_the_startup_probe_allows_the_configured_seconds():
     found = set_manifests("workers.linker.startupSeconds=1234", kinds=("Deployment",))
     one = named(found, "main-reflink-linker")
     probe = container(one)["startupProbe"]
@@ -146,7 +130,7 @@ def test_the_ledgers_store_has_a_claim_for_each_slot(install):
 
 
 @every_install
-def test_every_workload_has_a_budget_that_lets_a_node_be_drained(install):
+def test_the_disruption_budget_of_a_workload_allows_to_drain_a_node(install):
     budgets = {
         frozenset(each["spec"]["selector"]["matchLabels"].items()): each for each in manifests(install, "PodDisruptionBudget")
     }
@@ -155,7 +139,7 @@ def test_every_workload_has_a_budget_that_lets_a_node_be_drained(install):
 
 
 @every_install
-def test_a_gpu_never_waits_for_the_pod_that_holds_it(install):
+def test_an_upgrade_never_needs_a_second_gpu(install):
     for each in workloads(install):
         one = container(each)
         if "nvidia.com/gpu" in one["resources"].get("limits", {}):
@@ -167,7 +151,7 @@ def test_a_gpu_never_waits_for_the_pod_that_holds_it(install):
             assert not one["image"].endswith("-gpu")
 
 
-def test_threads_are_the_cpus_that_were_asked_for():
+def test_the_number_of_threads_is_the_requested_cpus():
     found = set_manifests(
         "workers.linker.threads=8",
         "workers.ledger.resources=null",
@@ -175,13 +159,13 @@ def test_threads_are_the_cpus_that_were_asked_for():
         "workers.linker-small.command=linker",
         kinds=("Deployment", "StatefulSet"),
     )
-    told = {
+    variables = {
         each["metadata"]["name"].removeprefix("main-reflink-"): {
             one["name"]: one.get("value", one.get("valueFrom")) for one in container(each)["env"] if "THREADS" in one["name"]
         }
         for each in found
     }
-    assert told == {
+    assert variables == {
         "parser": {"OMP_NUM_THREADS": "1"},
         "linker": {"OMP_NUM_THREADS": "8"},
         "linker-small": {},
@@ -193,7 +177,7 @@ def test_threads_are_the_cpus_that_were_asked_for():
     assert "REFLINK_SEARCH_THREADS" not in names
 
 
-def test_what_an_operator_adds_reaches_the_pod():
+def test_additions_of_the_operator_are_in_the_pod():
     one = named(manifests("everything", "Deployment"), "main-links-parser")["spec"]["template"]
     pod, first = one["spec"], one["spec"]["containers"][0]
     assert one["metadata"]["labels"]["team"] == "library"
@@ -229,7 +213,7 @@ def test_a_changed_setting_replaces_the_pods_of_that_worker_only():
     assert {name for name in before if before[name] != after[name]} == {"parser"}
 
 
-def test_the_inputs_that_scaling_asks_about_are_those_of_the_stages():
+def test_scaling_reads_the_lag_of_the_inputs_of_the_stages():
     found = manifests("ledger-scaled", "ScaledObject")
     topics = {each["metadata"]["name"].removeprefix("main-reflink-"): each for each in found}
     assert set(topics) == set(STAGES)
@@ -240,24 +224,17 @@ def test_the_inputs_that_scaling_asks_about_are_those_of_the_stages():
 
 
 @every_install
-def test_scaling_has_the_replicas_or_the_values_have(install):
-    scaled = {each["spec"]["scaleTargetRef"]["name"]: each["spec"] for each in manifests(install, "ScaledObject")}
+def test_scaling_never_goes_to_zero_or_beyond_the_partitions(install):
+    total, scaled = Counter(), {each["spec"]["scaleTargetRef"]["name"] for each in manifests(install, "ScaledObject")}
     for each in workloads(install):
         assert ("replicas" in each["spec"]) == (each["metadata"]["name"] not in scaled)
-
-
-@every_install
-def test_scaling_never_goes_to_zero_or_beyond_the_partitions(install):
-    most = {}
-    jobs = manifests(install, "Job")
-    partitions = int(
-        re.search(r"--partitions (\d+)", " ".join(jobs[0]["spec"]["template"]["spec"]["containers"][0]["args"]))[1]
-    )
+    arguments = container(manifests(install, "Job")[0])["args"]
+    partitions = int(re.search(r"--partitions (\d+)", " ".join(arguments))[1])
     for each in manifests(install, "ScaledObject"):
         spec, trigger = each["spec"], each["spec"]["triggers"][0]["metadata"]
         assert 1 <= spec["minReplicaCount"] <= spec["maxReplicaCount"]
         assert "idleReplicaCount" not in spec
-        most[trigger["consumerGroup"]] = most.get(trigger["consumerGroup"], 0) + spec["maxReplicaCount"]
+        total[trigger["consumerGroup"]] += spec["maxReplicaCount"]
         assert int(trigger["lagThreshold"]) >= 1
         assert trigger["allowIdleConsumers"] == trigger["scaleToZeroOnInvalidOffset"] == "false"
         assert trigger["offsetResetPolicy"] == "earliest"
@@ -266,7 +243,7 @@ def test_scaling_never_goes_to_zero_or_beyond_the_partitions(install):
         assert behavior["scaleDown"]["stabilizationWindowSeconds"] >= 300
         assert behavior["scaleDown"]["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": 120}]
         assert spec["fallback"]["replicas"] >= spec["minReplicaCount"]
-    assert all(count <= partitions for count in most.values())
+    assert all(count <= partitions for count in total.values())
 
 
 def test_the_threshold_is_seconds_of_work():
