@@ -27,7 +27,7 @@ TEXTS: Final = 20_000
 Steps = dict[str, Callable[[], object]]
 
 
-def least(run: Callable[[], object], times: int = 3) -> float:
+def shortest(run: Callable[[], object], times: int = 3) -> float:
     """Return the milliseconds of this thread's processor time: the minimum of ``times`` calls."""
     spent = []
     for _ in range(times):
@@ -57,7 +57,7 @@ def steps() -> Steps:
     index = VectorIndex(DIM)
     vectors = rng.standard_normal((ROWS, DIM)).astype(np.float32)
     index.add([f"w{row:06}" for row in range(ROWS)], vectors)
-    asked = vectors[:QUERIES] + rng.standard_normal((QUERIES, DIM)).astype(np.float32) / 2
+    queries = vectors[:QUERIES] + rng.standard_normal((QUERIES, DIM)).astype(np.float32) / 2
 
     papers = [path.read_bytes() for path in sorted((ROOT / "examples/papers/1-first").glob("*.xml"))]
     references: list[Reference] = [each for paper in papers for each in jats.parse(paper).references]
@@ -70,8 +70,8 @@ def steps() -> Steps:
     lexical.add([f"w{row:06}" for row in range(len(texts))], texts)
     wanted = texts[:QUERIES]
     return {
-        f"vectors: {QUERIES} queries, {ROWS:,} works": lambda: index.search(asked, 2),
-        f"vectors: 1 query, {ROWS:,} works": lambda: index.search(asked[:1], 2),
+        f"vectors: {QUERIES} queries, {ROWS:,} works": lambda: index.search(queries, 2),
+        f"vectors: 1 query, {ROWS:,} works": lambda: index.search(queries[:1], 2),
         f"trigrams: {QUERIES} queries, {TEXTS:,} works": lambda: list(lexical.search(wanted, 2)),
         f"verdict: {len(pairs):,} pairs": lambda: compare_all(references, works, pairs),
         f"parser: {len(papers)} papers": lambda: [jats.parse(paper) for paper in papers],
@@ -81,9 +81,9 @@ def steps() -> Steps:
 def answer() -> None:
     """Print a line when all kernels are compiled, then a line of milliseconds for each input line."""
     every = steps()
-    print(json.dumps({name: least(run, 1) for name, run in every.items()}), flush=True)
+    print(json.dumps({name: shortest(run, 1) for name, run in every.items()}), flush=True)
     for _ in sys.stdin:
-        print(json.dumps({name: least(run) for name, run in every.items()}), flush=True)
+        print(json.dumps({name: shortest(run) for name, run in every.items()}), flush=True)
 
 
 def started(level: str, cache: Path) -> subprocess.Popen[str]:
@@ -94,7 +94,7 @@ def started(level: str, cache: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def heard(process: subprocess.Popen[str]) -> dict[str, float]:
+def next_times(process: subprocess.Popen[str]) -> dict[str, float]:
     """Read the next line of a level's process. Raises SystemExit if there is none; the process printed the reason."""
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -113,13 +113,13 @@ def main(levels: list[str]) -> None:
         for level in every:
             processes[level] = running.enter_context(started(level, Path(caches, level)))
             running.callback(processes[level].kill)
-            heard(processes[level])
+            next_times(processes[level])
             print(f"{level}: compiled", file=sys.stderr)
         for _ in range(ROUNDS):
             for level, process in processes.items():
                 assert process.stdin is not None
                 print(file=process.stdin, flush=True)
-                for step, spent in heard(process).items():
+                for step, spent in next_times(process).items():
                     row = found.setdefault(step, {})
                     row[level] = min(spent, row.get(level, spent))
     print(f"{'ms':44}" + "".join(f"{level:>12}" for level in every))

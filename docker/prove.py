@@ -77,7 +77,7 @@ def build(image: str, options: argparse.Namespace) -> float:
     command += [word for each in options.build_arg for word in ("--build-arg", each)]
     command += [word for each in options.secret for word in ("--secret", each)]
     if subprocess.run([*command, str(ROOT)], check=False).returncode != 0:
-        raise Failed("the image was not built; what failed stands above")
+        raise Failed("the image was not built; the error is printed above")
     return time.monotonic() - began
 
 
@@ -225,14 +225,14 @@ def main() -> int:
     """Build and check the image; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--no-build", action="store_true", help="the image is there")
+    parser.add_argument("--no-build", action="store_true", help="use an existing image")
     parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--secret", action="append", default=[], help="pip: pip's settings; certificates: what they name")
-    parser.add_argument("--mirror", help="Debian mirror to make the base image from, where there is none")
+    parser.add_argument("--secret", action="append", default=[], help="pip: pip's settings; certificates: files that they name")
+    parser.add_argument("--mirror", help="Debian mirror for a missing base image")
     parser.add_argument("--image", help="its name (default: reflink:proof, reflink:proof-gpu)")
-    parser.add_argument("--links", type=int, default=100, help="so many are awaited (default 100)")
+    parser.add_argument("--links", type=int, default=100, help="minimum number of links to wait for (100)")
     parser.add_argument("--model", type=Path, metavar="FOLDER", help="a model to mount, for an image without weights")
-    parser.add_argument("--older", action="store_true", help="hide AVX-512: kernels of x86-64-v3 are taken")
+    parser.add_argument("--older", action="store_true", help="hide AVX-512, to use the kernels of x86-64-v3")
     parser.add_argument(
         "--without-kernels", action="store_true", help="compile at the start, to see what the image's kernels save"
     )
@@ -247,7 +247,7 @@ def main() -> int:
     except Failed as failed:
         print(f"docker/prove.py: {failed}", file=sys.stderr)
         return 1
-    print("all as it should be")
+    print("every check passed")
     return 0
 
 

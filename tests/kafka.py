@@ -53,15 +53,9 @@ def await_markers(address: str) -> None:
 def worker_settings(kafka: KafkaSettings, folder: Path, model: type[WorkerSettings] = WorkerSettings, **more: Any) -> Any:
     """Return settings with short timeouts, so that faults show within seconds."""
     quick = {
-        "kafka_bootstrap_servers": kafka.kafka_bootstrap_servers,
-        "topic_prefix": kafka.topic_prefix,
-        "state_dir": folder,
-        "slot": "a",
-        "session_timeout_s": 6.0,
-        "revocation_deadline_s": 2.0,
-        "idle_commit_s": 0.2,
-        "lag_interval_s": 0.3,
-    }
+        "kafka_bootstrap_servers": kafka.kafka_bootstrap_servers, "topic_prefix": kafka.topic_prefix, "state_dir": folder,
+        "slot": "a", "session_timeout_s": 6.0, "revocation_deadline_s": 2.0, "idle_commit_s": 0.2, "lag_interval_s": 0.3,
+    }  # fmt: skip
     return model(**{**quick, **more})
 
 
@@ -91,18 +85,11 @@ def iterate(kafka: KafkaSettings, topic: str) -> Iterator[Received]:
             while (position := consumer.position(place, timeout_ms=_CALL_MS)) is None or position < ends[place]:
                 if position not in (None, last):
                     moved, last = time.monotonic(), position
-                assert time.monotonic() - moved < _PATIENCE_S, f"{place} stands at {last} of {ends[place]}"
+                assert time.monotonic() - moved < _PATIENCE_S, f"{place}: no progress at {last} of {ends[place]}"
                 for records in consumer.poll(timeout_ms=500).values():
                     for record in records:
-                        yield Received(
-                            topic,
-                            record.partition,
-                            record.offset,
-                            record.key,
-                            record.value,
-                            tuple(record.headers),
-                            record.timestamp,
-                        )
+                        content = record.key, record.value, tuple(record.headers), record.timestamp
+                        yield Received(topic, record.partition, record.offset, *content)
     finally:
         consumer.close()
 

@@ -15,7 +15,7 @@ PYPROJECT = {
 }
 
 
-def test_the_lock_of_this_checkout_is_whole(capsys: Any):
+def test_the_lock_of_this_checkout_is_complete(capsys: Any):
     assert main(["--offline"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("audit: NOT CHECKED: known vulnerabilities") for line in lines)
@@ -41,15 +41,12 @@ def test_a_pin_without_hashes_is_a_fault(hashes: str):
     assert findings.faults == ["requirements.lock: a has no valid sha256"]
 
 
-@pytest.mark.parametrize(
-    ("pinned", "faults"),
-    [
-        ({"a": "1.5", "b-c": "2", "builder": "1", "d": "7"}, []),
-        ({"a": "1.5", "b-c": "2", "builder": "1"}, ["d of pyproject.toml is not pinned"]),
-        ({"a": "1.5", "b-c": "2", "d": "7"}, ["builder of pyproject.toml is not pinned"]),
-        ({"a": "2.0", "b-c": "2", "builder": "1", "d": "7"}, ["a 2.0 does not satisfy pyproject.toml"]),
-    ],
-)
+@pytest.mark.parametrize(("pinned", "faults"), [
+    ({"a": "1.5", "b-c": "2", "builder": "1", "d": "7"}, []),
+    ({"a": "1.5", "b-c": "2", "builder": "1"}, ["d of pyproject.toml is not pinned"]),
+    ({"a": "1.5", "b-c": "2", "d": "7"}, ["builder of pyproject.toml is not pinned"]),
+    ({"a": "2.0", "b-c": "2", "builder": "1", "d": "7"}, ["a 2.0 does not satisfy pyproject.toml"]),
+])  # fmt: skip
 def test_every_requirement_must_be_pinned(pinned: dict[str, str], faults: list[str]):
     findings = Findings()
     check_pins(pinned, PYPROJECT, findings)
@@ -77,18 +74,15 @@ def test_a_yanked_version_is_a_fault():
     assert findings.faults == ["b 1 was yanked from the index"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("MIT", {"MIT"}),
-        ("License :: OSI Approved :: BSD License", {"BSD"}),
-        ("Apache-2.0 OR BSD-3-Clause", {"Apache", "BSD"}),
-        ("LGPL-2.1-or-later", {"LGPL"}),
-        ("GPL-3.0", {"GPL"}),
-        ("Mozilla Public License 2.0", {"MPL"}),
-        ("", set()),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("MIT", {"MIT"}),
+    ("License :: OSI Approved :: BSD License", {"BSD"}),
+    ("Apache-2.0 OR BSD-3-Clause", {"Apache", "BSD"}),
+    ("LGPL-2.1-or-later", {"LGPL"}),
+    ("GPL-3.0", {"GPL"}),
+    ("Mozilla Public License 2.0", {"MPL"}),
+    ("", set()),
+])  # fmt: skip
 def test_families_of_licences(text: str, expected: set[str]):
     assert families(text) == expected
 

@@ -1,4 +1,4 @@
-"""The reader of docs/consuming.md, run on a real broker."""
+"""The consumer of docs/consuming.md on a real broker."""
 
 from __future__ import annotations
 
@@ -22,24 +22,10 @@ CITING = "doi:10.5555/a.paper"
 
 def link_event(number: int, cited: str | None) -> bytes:
     reference = Reference(id=f"{CITING}#B{number}.1", citing=CITING, position=number, raw_text="Somebody. Something. 2001.")
-    link = Link(
-        reference=reference.id,
-        citing=CITING,
-        cited=cited,
-        method="lexical" if cited else None,
-        unresolved=None if cited else "not-in-catalog",
-    )
-    event = LinkEvent(
-        schema_version=SCHEMA_VERSION,
-        citing=CITING,
-        paper_version=1,
-        arrived=0,
-        catalog_offset=0,
-        judged=0,
-        link=link,
-        reference=reference,
-    )
-    return event.to_json()
+    found = {"cited": cited, "method": "lexical"} if cited else {"cited": None, "unresolved": "not-in-catalog"}
+    times = {"paper_version": 1, "arrived": 0, "catalog_offset": 0, "judged": 0}
+    link = Link(reference=reference.id, citing=CITING, **found)
+    return LinkEvent(schema_version=SCHEMA_VERSION, citing=CITING, **times, link=link, reference=reference).to_json()
 
 
 class Ledger:
@@ -47,9 +33,7 @@ class Ledger:
 
     def __init__(self, kafka: KafkaSettings) -> None:
         self.topic, self.address = kafka.topic("links"), kafka.kafka_bootstrap_servers
-        self.producer = KafkaProducer(
-            bootstrap_servers=kafka.kafka_bootstrap_servers, transactional_id=kafka.topic("test-ledger")
-        )
+        self.producer = KafkaProducer(bootstrap_servers=self.address, transactional_id=kafka.topic("test-ledger"))
         self.producer.init_transactions()
 
     def write(self, changes: dict[int, str | None], gone: tuple[int, ...] = (), *, commit: bool = True) -> None:
@@ -60,10 +44,7 @@ class Ledger:
         for number in gone:
             self._send(number, None, [])
         self.producer.flush()
-        if commit:
-            self.producer.commit_transaction()
-        else:
-            self.producer.abort_transaction()
+        (self.producer.commit_transaction if commit else self.producer.abort_transaction)()
         await_markers(self.address)
 
     def _send(self, number: int, value: bytes | None, headers: list[tuple[str, bytes]]) -> None:
@@ -94,7 +75,7 @@ def everything(example: ModuleType, consumer: Any, links: dict[str, str]) -> lis
     return lines
 
 
-def test_it_starts_from_the_beginning_and_follows(kafka, ledger, example):
+def test_the_consumer_starts_at_the_beginning_and_follows(kafka, ledger, example):
     ledger.write({1: "doi:10.1000/one", 2: "doi:10.1000/two", 3: None})
     ledger.write({4: "doi:10.1000/never"}, commit=False)
     consumer, links = example.open_links(kafka.kafka_bootstrap_servers, kafka.topic("links")), {}
@@ -105,7 +86,7 @@ def test_it_starts_from_the_beginning_and_follows(kafka, ledger, example):
             f"{CITING}#B3.1 cites nothing known: not-in-catalog",
         ]
         assert links == {f"{CITING}#B1.1": "doi:10.1000/one", f"{CITING}#B2.1": "doi:10.1000/two"}
-        # A better link, a link withdrawn, a reference gone, one that was unresolved linked at last.
+        # A better link, a removed reference, and a late link of an unresolved reference.
         ledger.write({1: "doi:10.1000/better", 3: "doi:10.1000/late"}, gone=(2,))
         everything(example, consumer, links)
         assert links == {f"{CITING}#B1.1": "doi:10.1000/better", f"{CITING}#B3.1": "doi:10.1000/late"}
@@ -129,7 +110,7 @@ def test_reading_everything_again_changes_nothing(kafka, ledger, example):
     assert seen[0] == seen[1] == {f"{CITING}#B1.1": "doi:10.1000/one"}
 
 
-def test_the_page_shows_the_code_that_runs():
+def test_the_page_shows_the_code_of_the_example():
     code = (ROOT / "examples" / "consumer.py").read_text()
     page = (ROOT / "docs" / "consuming.md").read_text()
     shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

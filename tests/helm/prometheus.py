@@ -1,4 +1,4 @@
-"""A real Prometheus on this machine: scrapes worker processes as the chart's PodMonitor would, and is asked over HTTP.
+"""A real Prometheus on this machine that scrapes worker processes as the chart's PodMonitor does.
 
 with Prometheus.start(folder, targets_of(pipeline)) as prometheus:
     prometheus.queries.instant('up{job="reflink"}')
@@ -27,12 +27,12 @@ _POLL_S: Final = 0.05
 
 
 class PrometheusDied(Exception):
-    """It ended, or does not answer; the message has the end of its log."""
+    """Prometheus ended or does not respond; the message has the end of its log."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One endpoint with the target labels that it gets in production."""
+    """One endpoint with its target labels in production."""
 
     address: str
     worker: str
@@ -40,29 +40,29 @@ class Target:
 
 
 def targets_of(pipeline: Pipeline) -> list[Target]:
-    """Every process of a pipeline; its pod's name is its slot's."""
+    """Return a target for each process of a pipeline; the name of its pod contains the slot."""
     return [Target(f"127.0.0.1:{each.port}", each.worker, f"{each.worker}-{each.slot}") for each in pipeline.processes]
 
 
 class Prometheus:
-    """A server with its data in a folder of its own, which goes when it stops. A context manager."""
+    """A server with its own data folder, which is deleted when it stops. A context manager."""
 
-    def __init__(self, folder: Path, port: int, process: subprocess.Popen[bytes], config: Path) -> None:
-        self.folder, self.url, self.config = folder, f"http://127.0.0.1:{port}", config
+    def __init__(self, folder: Path, port: int, process: subprocess.Popen[bytes]) -> None:
+        self.folder, self.url = folder, f"http://127.0.0.1:{port}"
         self.queries = Queries(self.url)
         self._process = process
 
     @classmethod
     def start(cls, folder: Path, targets: Iterable[Target], *, every_s: int = 1, rules: Iterable[Path] = ()) -> Prometheus:
-        """Returns when it answers. ``rules`` are rule files, evaluated as often as is scraped. Raises PrometheusDied."""
+        """Start a server that responds. ``rules`` are rule files, evaluated every ``every_s`` too. Raises PrometheusDied."""
         folder.mkdir(parents=True, exist_ok=True)
         port, config = free_port(), folder / "prometheus.yml"
-        _write(config, configuration(targets, every_s, rules))
+        config.write_text(json.dumps(configuration(targets, every_s, rules)))  # JSON is YAML
         command = [program("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
         command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True)
-        server = cls(folder, port, process, config)
+        server = cls(folder, port, process)
         try:
             server._wait_ready()
         except BaseException:
@@ -71,7 +71,7 @@ class Prometheus:
         return server
 
     def stop(self) -> None:
-        """Ends it and deletes its data."""
+        """Stop the server and delete its data."""
         self._process.terminate()
         try:
             self._process.wait(_STOP_S)
@@ -100,15 +100,10 @@ class Prometheus:
 
 
 def configuration(targets: Iterable[Target], every_s: int, rules: Iterable[Path]) -> dict[str, Any]:
-    """What prometheus.yml says; the labels are those that rules and dashboards may use."""
+    """Return the content of prometheus.yml, with the labels that rules and dashboards may use."""
     static = [{"targets": [each.address], "labels": {"worker": each.worker, "pod": each.pod}} for each in targets]
     return {
         "global": {"scrape_interval": f"{every_s}s", "evaluation_interval": f"{every_s}s"},
         "rule_files": [str(path.resolve()) for path in rules],
         "scrape_configs": [{"job_name": "reflink", "static_configs": static}],
     }
-
-
-def _write(path: Path, config: dict[str, Any]) -> None:
-    # JSON is YAML.
-    path.write_text(json.dumps(config, indent=1))

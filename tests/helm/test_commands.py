@@ -1,4 +1,4 @@
-"""What Jobs and tests of the chart run, and what its operators are told to type, reflink-worker takes."""
+"""The commands of the chart's containers, and those on the pages for operators, are commands of reflink-worker."""
 
 from __future__ import annotations
 
@@ -12,35 +12,31 @@ from tests.helm.chart import INSTALLS, pods
 from workers.cli import _parser
 
 PAGES = (
-    "docs/operations.md",
-    "docs/runbook.md",
-    "docs/dashboards.md",
-    "docs/curating.md",
-    "helm/reflink/README.md",
+    "docs/operations.md", "docs/runbook.md", "docs/dashboards.md", "docs/curating.md", "helm/reflink/README.md",
     "helm/reflink/templates/NOTES.txt",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("install", INSTALLS)
-def test_every_container_of_ours_runs_a_command_that_there_is(install):
+def test_every_container_runs_an_existing_command(install):
     for name, pod in pods(install):
         one = pod["spec"]["containers"][0]
         assert callable(_parser().parse_args(one["args"]).run), name
-        assert "command" not in one, name  # else the image's start script would be passed over
+        assert "command" not in one, name  # otherwise the image's start script would not run
 
 
 def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Those under a parser, by name."""
+    """Return the subcommands of a parser by name."""
     return {
         name: each for action in parser._actions if isinstance(action.choices, dict) for name, each in action.choices.items()
     }
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_for_operators_names_commands_and_options_that_there_are(page):
-    told = re.findall(r"(?<!`)\breflink-worker ([a-z][^`#\n]*)|`reflink-worker ([a-z][^`]*)`", (ROOT / page).read_text())
-    assert told or page == "docs/dashboards.md"
-    for line in map("".join, told):
+def test_a_page_for_operators_names_existing_commands_and_options(page):
+    found = re.findall(r"(?<!`)\breflink-worker ([a-z][^`#\n]*)|`reflink-worker ([a-z][^`]*)`", (ROOT / page).read_text())
+    assert found or page == "docs/dashboards.md"
+    for line in map("".join, found):
         parser, words = _parser(), line.split()
         while words and words[0] in commands(parser):
             parser = commands(parser)[words.pop(0)]

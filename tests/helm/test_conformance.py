@@ -1,4 +1,4 @@
-"""Every object of every install is what Kubernetes, KEDA and the Prometheus Operator take, by kubeconform."""
+"""kubeconform accepts every object of every install, by the schemas of Kubernetes, KEDA and the Prometheus Operator."""
 
 from __future__ import annotations
 
@@ -13,19 +13,13 @@ from tests.programs import program
 
 
 def conform(manifests: str) -> list[dict[str, str]]:
-    """What kubeconform finds wrong."""
-    done = subprocess.run(
-        [program("kubeconform"), "-strict", "-summary", "-output", "json", "-schema-location", schema_location(), "-"],
-        input=manifests,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    said = json.loads(done.stdout)
-    assert said["summary"]["skipped"] == 0
-    assert (done.returncode == 0) == (not said["resources"]), done.stderr
-    return list(said["resources"])
+    """Return the faults that kubeconform finds."""
+    command = [program("kubeconform"), "-strict", "-summary", "-output", "json", "-schema-location", schema_location(), "-"]
+    done = subprocess.run(command, input=manifests, capture_output=True, text=True, timeout=120, check=False)
+    report = json.loads(done.stdout)
+    assert report["summary"]["skipped"] == 0
+    assert (done.returncode == 0) == (not report["resources"]), done.stderr
+    return list(report["resources"])
 
 
 @pytest.mark.parametrize("install", INSTALLS)
@@ -34,7 +28,7 @@ def test_objects_are_valid(install):
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "named"),
     [
         ("terminationGracePeriodSeconds:", "terminationGraceSeconds:", "terminationGraceSeconds"),
         ("minReplicaCount:", "minReplicas:", "minReplicas"),
@@ -43,9 +37,9 @@ def test_objects_are_valid(install):
         ("      storage: 200Gi", "      storage: [200]", "storage"),
     ],
 )
-def test_a_wrong_field_is_found(right, wrong, said):
+def test_a_wrong_field_is_found(right, wrong, named):
     whole = text("gpu-pool")
     assert right in whole
     problems = conform(whole.replace(right, wrong))
     assert problems
-    assert all(said in each["msg"] for each in problems), problems
+    assert all(named in each["msg"] for each in problems), problems

@@ -10,9 +10,10 @@ from tests.programs.errors import ProgramMissing
 
 
 def main() -> int:
-    """Returns 1 when one cannot be had."""
+    """Print the path of each program; return 1 if a program is missing."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.programs", description="Gets programs that pip does not bring, and prints where they are."
+        prog="python -m tests.programs",
+        description="Builds or unpacks programs that pip does not install, and prints their paths.",
     )
     parser.add_argument("names", nargs="+", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     try:

@@ -1,7 +1,7 @@
-"""What ends the getting of a program."""
+"""The error of a program that is not available."""
 
 from __future__ import annotations
 
 
 class ProgramMissing(Exception):
-    """A program is not there and cannot be had; the message says what was tried and what to install."""
+    """A program is missing and cannot be built or downloaded; the message has the attempt and the package to install."""

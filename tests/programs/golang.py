@@ -1,4 +1,4 @@
-"""Programs and sources of Go modules, built here at a pinned version. Go's own caches make a second build quick."""
+"""Programs and sources of Go modules at pinned versions; Go's own caches make a second build quick."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.data import CACHE
 from tests.programs.errors import ProgramMissing
 
-#: kube-apiserver takes four minutes of two cores from an empty cache.
+#: With an empty cache kube-apiserver takes four minutes on two cores.
 _TIMEOUT_S = 3000
 _AT_LEAST = (1, 24)
 
@@ -26,16 +26,16 @@ class Command:
     module: str
     version: str
     folder: str
-    #: The version of modules that its go.mod requires as v0.0.0, since its own repository holds them.
+    #: The version of the modules in its own repository, which its go.mod requires as v0.0.0.
     staging: str | None = None
-    #: The variable that holds the version it tells, which its own build sets.
+    #: The variable of the version that it prints, which its own build sets.
     stamp: str | None = None
     #: Whether it is built in a copy of its module's folder, for the replacements in its go.mod.
     in_place: bool = False
 
 
 def built(name: str, command: Command) -> Path:
-    """Path of the program, built the first time. Raises ProgramMissing."""
+    """Return the path of the program; the first call builds it. Raises ProgramMissing."""
     place = CACHE / "programs" / f"{name}-{command.version}"
     if place.exists():
         return place
@@ -61,15 +61,14 @@ def built(name: str, command: Command) -> Path:
 
 
 def module_folder(module: str, version: str) -> Path:
-    """Where Go keeps the module's files, downloaded at need; read-only. Raises ProgramMissing."""
-    said = _go(Path.home(), "mod", "download", "-json", f"{module}@{version}")
-    return Path(json.loads(said)["Dir"])
+    """Return Go's read-only folder of the module, downloaded if necessary. Raises ProgramMissing."""
+    return Path(json.loads(_go(Path.home(), "mod", "download", "-json", f"{module}@{version}"))["Dir"])
 
 
 def _require(folder: Path, command: Command, staging: str) -> None:
-    """A module of ours in ``folder`` that requires the command's, and its staging modules as they were published."""
-    said = json.loads(_go(folder, "mod", "download", "-json", f"{command.module}@{command.version}"))
-    names = sorted(set(re.findall(r"^\s*(\S+) v0\.0\.0$", Path(said["GoMod"]).read_text(), re.MULTILINE)))
+    """Write a module to ``folder`` that requires the command's module and the releases of its staging modules."""
+    described = json.loads(_go(folder, "mod", "download", "-json", f"{command.module}@{command.version}"))
+    names = sorted(set(re.findall(r"^\s*(\S+) v0\.0\.0$", Path(described["GoMod"]).read_text(), re.MULTILINE)))
     lines = ["module programs.local", "", "go 1.24.0", "", f"require {command.module} {command.version}", ""]
     (folder / "go.mod").write_text("\n".join([*lines, *(f"replace {name} => {name} {staging}" for name in names), ""]))
     imported = f'package programs\n\nimport _ "{command.module}/{command.folder}"\n'
@@ -82,16 +81,10 @@ def _go(folder: Path, *arguments: str, **environment: str) -> str:
     needed = f"Go >= {'.'.join(map(str, _AT_LEAST))} builds it"
     if program is None:
         raise ProgramMissing(f"{needed}, and no `go` is on the PATH: install it")
-    done = subprocess.run(
-        [program, *arguments],
-        cwd=folder,
-        env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOWORK": "off", **environment},
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
+    variables = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOWORK": "off", **environment}
+    command = [program, *arguments]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     if done.returncode != 0:
-        said = "; ".join(line for line in done.stderr.splitlines()[-3:])
-        raise ProgramMissing(f"{needed}, and `go {' '.join(arguments)}` failed: {said}")
+        errors = "; ".join(done.stderr.splitlines()[-3:])
+        raise ProgramMissing(f"{needed}, and `go {' '.join(arguments)}` failed: {errors}")
     return done.stdout

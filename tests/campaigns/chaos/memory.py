@@ -19,15 +19,14 @@ from typing import Final
 
 import psutil
 
-from reflink import jats
+from benchmarks.papers import real_papers
 from reflink.catalog import Catalog
 from reflink.catalog.reading import read_works
-from reflink.entities import Reference, Work
-from reflink.errors import ReflinkError
+from reflink.entities import Work
 from reflink.linking.linker import semantic_step
 from reflink.linking.policy import Policy
 from reflink.semantic import Encoder
-from tests.data import jats_folder, shared_data
+from tests.data import shared_data
 
 _WORKS: Final = 100
 _PAPERS: Final = 40
@@ -55,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision, lexical_mode=None)
     works = (work for work in read_works(shared_data() / "works.jsonl.gz") if isinstance(work, Work))
     catalog.add_encoded(list(itertools.islice(works, _WORKS)), encoder)
-    references, choice = _references(), random.Random(7)
+    papers, choice = itertools.islice(real_papers(), _PAPERS), random.Random(7)
+    references = [each for _, _, cited in papers for each in cited]
     tracemalloc.start()
     began, reported, count = time.monotonic(), 0.0, 0
 
@@ -77,16 +77,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     libc.malloc_trim(0)
     report("after the return of free pages")
     return 0
-
-
-def _references() -> list[Reference]:
-    found: list[Reference] = []
-    for path in sorted(jats_folder().glob("*.xml"))[:_PAPERS]:
-        try:
-            found += jats.parse(path.read_bytes(), source=path.stem).references
-        except ReflinkError:
-            continue
-    return found
 
 
 if __name__ == "__main__":

@@ -75,14 +75,10 @@ def test_correct_records_have_no_problems(broker: Broker):
 @pytest.mark.parametrize("topic", ["references", "outcomes", "links", "dead-letters"])
 @pytest.mark.parametrize("what", ["lost", "doubled"])
 def test_lost_and_doubled_records_are_found(broker: Broker, topic: str, what: str):
-    def change(records: Records) -> None:
-        if what == "lost":
-            records[topic].pop()
-        else:
-            records[topic].append(records[topic][-1])
-
-    problems = list(written(broker, changed(change)).problems(PAPERS))
-    assert any(what in problem for problem in problems)
+    records = correct()
+    *others, last = records[topic]
+    records[topic] = others if what == "lost" else [*others, last, last]
+    assert any(what in problem for problem in written(broker, records).problems(PAPERS))
 
 
 def test_a_reevaluation_adds_one_outcome_and_at_most_one_link(broker: Broker):
@@ -122,14 +118,12 @@ def test_unknown_and_removed_links_are_found(broker: Broker):
 def test_differences_from_the_undisturbed_run_are_found(broker: Broker):
     undisturbed = written(broker, correct())
 
-    def other_link(records: Records) -> None:
-        records["links"][0][1]["link"]["cited"] = None
-
-    def other_score(records: Records) -> None:
-        records["links"][0][1]["link"]["score"] = 0.6
-
     def other_reason(records: Records) -> None:
         records["dead-letters"][0] = ("paper-0", "<poison/>", (("reflink-exception", b"TooLarge"),))
 
-    for change in (other_link, other_score, other_reason):
+    for change in (
+        lambda records: records["links"][0][1]["link"].update(cited=None),
+        lambda records: records["links"][0][1]["link"].update(score=0.6),
+        other_reason,
+    ):
         assert list(written(broker, changed(change)).differences(undisturbed, PAPERS))
