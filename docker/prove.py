@@ -179,9 +179,9 @@ def extra(options: argparse.Namespace, scratch: Path) -> list[str]:
     if options.without_kernels:
         more += ["--env", "NUMBA_CACHE_DIR=/tmp/kernels"]  # start.sh does not change a folder that the operator chose
     if options.older:
-        (told := scratch / "cpuinfo").write_text(re.sub(r" avx512\w*", "", Path("/proc/cpuinfo").read_text()))
+        (cpuinfo := scratch / "cpuinfo").write_text(re.sub(r" avx512\w*", "", Path("/proc/cpuinfo").read_text()))
         (early := scratch / "older.pth").write_text(OLDER)
-        more += ["--volume", f"{told}:/proc/cpuinfo:ro", "--volume", f"{early}:{SITE}/older.pth:ro"]
+        more += ["--volume", f"{cpuinfo}:/proc/cpuinfo:ro", "--volume", f"{early}:{SITE}/older.pth:ro"]
     return more
 
 

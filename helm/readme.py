@@ -52,14 +52,14 @@ def _entries(node: yaml.MappingNode) -> Iterator[tuple[str, yaml.Node, int]]:
 
 
 def _rows(path: str, node: yaml.Node, line: int, lines: list[str]) -> Iterator[tuple[str, str, str]]:
-    said = _comment(lines, line)
+    comment = _comment(lines, line)
     if isinstance(node, yaml.MappingNode) and _any_comment(node, lines):
-        if said:
-            yield path, "", said
+        if comment:
+            yield path, "", comment
         for key, value, at in _entries(node):
             yield from _rows(f"{path}.{key}", value, at, lines)
-    elif said:
-        yield path, _default(yaml.SafeLoader("").construct_document(node)), said
+    elif comment:
+        yield path, _default(yaml.SafeLoader("").construct_document(node)), comment
     else:
         raise Undocumented(f"values.yaml, line {line + 1}: {path} has no comment above it")
 
@@ -93,8 +93,8 @@ def _default(value: Any) -> str:
     return f"`{shown}`" if len(shown) <= _LONGEST else "see values.yaml"
 
 
-def _row(path: str, default: str, said: str) -> str:
-    return f"| `{path}` | {default} | {said.replace('|', '&#124;')} |"
+def _row(path: str, default: str, comment: str) -> str:
+    return f"| `{path}` | {default} | {comment.replace('|', '&#124;')} |"
 
 
 def main() -> int:

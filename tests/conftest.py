@@ -25,9 +25,7 @@ from workers.devkit.ports import free_port
 from workers.telemetry.logs import JsonLines
 
 # A test must not depend on the environment of the user who runs it.
-for name in [
-    name for name in os.environ if name.startswith("REFLINK_") and name not in ("REFLINK_SHARED_DATA", "REFLINK_CACHE")
-]:
+for name in {name for name in os.environ if name.startswith("REFLINK_")} - {"REFLINK_SHARED_DATA", "REFLINK_CACHE"}:
     del os.environ[name]
 
 # No deadline per example: the first call of a compiled kernel includes its compilation, and other work may delay any call.
@@ -69,7 +67,7 @@ def no_clients_left() -> Iterator[None]:
     while (left := set(_clients()) - before) and time.monotonic() < until:
         time.sleep(0.05)
     names = Counter(thread.name for thread in left)
-    assert not names, f"clients of Kafka that nobody closed: {', '.join(f'{count} {name}' for name, count in names.items())}"
+    assert not names, f"Kafka clients that were not closed: {', '.join(f'{count} {name}' for name, count in names.items())}"
 
 
 def _clients() -> list[threading.Thread]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
@@ -123,12 +124,7 @@ def drawn(graph: Graph) -> str:
         for floor, row in enumerate(rows)
         for at, node in enumerate(row)
     }
-    modules = {
-        room: sum(
-            room_of(name) == room for name, path in KNOWN.items() if name.startswith("workers.") and path.stem != "__init__"
-        )
-        for room in graph
-    }
+    modules = Counter(room_of(name) for name, path in KNOWN.items() if name.startswith("workers.") and path.stem != "__init__")
     size = 2 * _MARGIN + (widest - 1) * _ACROSS + _WIDTH, 2 * _MARGIN + (len(rows) - 1) * _DOWN + _HEIGHT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" font-family="sans-serif" font-size="14">',

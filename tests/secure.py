@@ -27,13 +27,9 @@ from workers.kafka.topics import TopicAdmin
 
 #: Listener -> protocol. PLAINTEXT is for the broker itself and the tests: its clients are ANONYMOUS, a super user.
 PROTOCOLS = {
-    "PLAINTEXT": "PLAINTEXT",
-    "SCRAM": "SASL_SSL",
-    "MUTUAL": "SSL",
-    "OPEN": "SASL_PLAINTEXT",
-    "EXPIRED": "SASL_SSL",
+    "PLAINTEXT": "PLAINTEXT", "SCRAM": "SASL_SSL", "MUTUAL": "SSL", "OPEN": "SASL_PLAINTEXT", "EXPIRED": "SASL_SSL",
     "ELSEWHERE": "SASL_SSL",
-}
+}  # fmt: skip
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 #: Users of all brokers of the tests. The password contains the name of the user, so that a leaked password is recognised.
 USERS = ("worker", "leaver", "parser", "linker", "fallback", "ledger", "echo", "stranger", "tools")

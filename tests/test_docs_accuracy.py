@@ -1,4 +1,4 @@
-"""docs/accuracy.md explains whatever an outcome may say: every number of the evidence, every phrase of the reasons."""
+"""docs/accuracy.md explains every part of an outcome: every field of the evidence, every phrase of the reasons."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line] for line in lines]
 
 
-def test_every_number_of_the_evidence_has_its_row_in_order() -> None:
+def test_every_field_of_the_evidence_has_its_row_in_order() -> None:
     names = [row[0].strip("`") for row in rows(section("What is compared: the evidence"))[1:]]
     assert tuple(names) == Evidence._fields
 
 
 @pytest.mark.parametrize("phrase", VOCABULARY)
-def test_every_phrase_of_the_reasons_is_there(phrase: str) -> None:
+def test_every_phrase_of_the_reasons_is_on_the_page(phrase: str) -> None:
     assert f"`{phrase}`" in section("Reasons")
 
 
-def test_no_phrase_is_there_that_no_outcome_has() -> None:
-    said = {cell for row in rows(section("Reasons").split("###")[0])[1:] for cell in re.findall(r"`([a-z ,]+)`", row[-2])}
-    assert said
-    assert said <= set(VOCABULARY)
+def test_every_phrase_on_the_page_is_one_of_the_reasons() -> None:
+    named = {cell for row in rows(section("Reasons").split("###")[0])[1:] for cell in re.findall(r"`([a-z ,]+)`", row[-2])}
+    assert named
+    assert named <= set(VOCABULARY)
 
 
-def test_the_scorecards_are_counted_right() -> None:
+def test_the_numbers_of_features_and_points_are_current() -> None:
     text = section("Scorecards")
     assert f"has {len(FEATURES)} features" in text
     model = shipped().to_dict()["cards"]
@@ -54,20 +54,20 @@ def test_the_scorecards_are_counted_right() -> None:
     assert f"(*written*, {written})" in text
 
 
-def test_what_was_left_out_of_training_is_told() -> None:
+def test_the_pairs_left_out_of_training_are_counted() -> None:
     training = shipped().training
     assert f"{training['left_out']} of {training['pairs']:,} pairs" in PAGE
 
 
-def test_the_families_are_all_there_with_what_is_wrong() -> None:
+def test_every_family_has_its_row_with_its_shortfalls() -> None:
     families = json.loads((FAMILIES / "families.json").read_text("utf-8"))
     wrong = json.loads((FAMILIES / "shortfalls.json").read_text("utf-8"))
     table = {row[0]: row for row in rows(section("Families of similar works"))[1:]}
     assert table.keys() == {*families, "**all**"}
     for family in families:
-        told = int(table[family][2]) + int(table[family][4].split("|")[0])
-        assert told == sum(case.startswith(f"{family}-") for case in wrong), family
+        count = int(table[family][2]) + int(table[family][4].split("|")[0])
+        assert count == sum(case.startswith(f"{family}-") for case in wrong), family
 
 
-def test_the_suspects_that_were_read_are_counted() -> None:
+def test_the_reviewed_suspects_are_counted() -> None:
     assert f"{len(reviewed())} were found by reading" in PAGE

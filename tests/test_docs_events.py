@@ -77,32 +77,15 @@ def test_paired_topics_are_named():
     assert all(f"`{name}`" in sentence for name in PAIRED)
 
 
-@pytest.mark.parametrize("name", EVENTS)
-def test_every_schema_is_linked(name):
-    assert f"](../schemas/{file_of(name)})" in PAGE
+def test_every_schema_is_linked():
+    assert [name for name in EVENTS if f"](../schemas/{file_of(name)})" not in PAGE] == []
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        papers.ENCODING_HEADER,
-        papers.CONTENT_HEADER,
-        papers.VERSION_HEADER,
-        links.OUTCOME_HEADER,
-        references.OFFSET_HEADER,
-        dead_letter.EXCEPTION,
-        dead_letter.MESSAGE,
-        dead_letter.TOPIC,
-        dead_letter.PARTITION,
-        dead_letter.OFFSET,
-        dead_letter.WORKER,
-        dead_letter.ATTEMPT,
-        dead_letter.RESOLVES,
-        dead_letter.RESOLUTION,
-    ],
-)
-def test_every_header_is_documented(header):
-    assert f"`{header}`" in PAGE
+def test_every_header_is_documented():
+    headers = [papers.ENCODING_HEADER, papers.CONTENT_HEADER, papers.VERSION_HEADER, links.OUTCOME_HEADER]
+    headers += [references.OFFSET_HEADER, dead_letter.EXCEPTION, dead_letter.MESSAGE, dead_letter.TOPIC]
+    headers += [dead_letter.PARTITION, dead_letter.OFFSET, dead_letter.WORKER, dead_letter.ATTEMPT, dead_letter.RESOLVES]
+    assert [each for each in (*headers, dead_letter.RESOLUTION) if f"`{each}`" not in PAGE] == []
 
 
 @pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"], ids=lambda page: page.name)

@@ -54,19 +54,16 @@ def test_no_module_can_run_its_input() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import pickle",
-        "def f():\n    from joblib import load",
-        "import torch\ntorch.load(path, weights_only=True)",
-        "np.load(path)",
-        "np.load(path, mmap_mode='r', allow_pickle=True)",
-        "np.save(path, array, allow_pickle=wanted)",
-        "eval(text)",
-        "AutoModel.from_pretrained(path, trust_remote_code=True)",
-    ],
-)
+@pytest.mark.parametrize("source", [
+    "import pickle",
+    "def f():\n    from joblib import load",
+    "import torch\ntorch.load(path, weights_only=True)",
+    "np.load(path)",
+    "np.load(path, mmap_mode='r', allow_pickle=True)",
+    "np.save(path, array, allow_pickle=wanted)",
+    "eval(text)",
+    "AutoModel.from_pretrained(path, trust_remote_code=True)",
+])  # fmt: skip
 def test_breaches_are_found(source: str) -> None:
     assert len(list(breaches(source))) == 1
 

@@ -49,9 +49,9 @@ _TIMED: Final = 20_000
 _SHARES: Final = (0.25, 0.5, 1.0)
 
 
-def common(asked: Iterable[str], offered: Iterable[str]) -> frozenset[str]:
+def common(wanted: Iterable[str], offered: Iterable[str]) -> frozenset[str]:
     """Return the families of the common keys of a reference and a work."""
-    return frozenset(map(family, {*asked} & {*offered}))
+    return frozenset(map(family, {*wanted} & {*offered}))
 
 
 def family(key: str) -> str:
@@ -95,7 +95,7 @@ def percent(hits: Iterable[bool]) -> float:
 
 def wakes(
     offered: Mapping[str, Sequence[str]],
-    asked: Sequence[Sequence[str]],
+    wanted: Sequence[Sequence[str]],
     truths: Sequence[str | None],
     one: Mapping[str, str],
     works: Mapping[str, Work],
@@ -103,7 +103,7 @@ def wakes(
 ) -> dict[str, float]:
     """Count the references that each arriving work finds, by key and after the verdict."""
     waiting: dict[str, list[int]] = defaultdict(list)
-    for row, keys in enumerate(asked):
+    for row, keys in enumerate(wanted):
         for key in keys:
             waiting[key].append(row)
     woken, false, only = [], [], Counter[str]()
@@ -126,7 +126,7 @@ def wakes(
     return {
         "verdict: meant ones that it lets pass, %": percent(kept for kept, right in zip(passed, meant, strict=True) if right),
         "verdict: in vain, mean": in_vain / len(offered),
-        "waiting references": float(len(asked)),
+        "waiting references": float(len(wanted)),
         "works that wake nothing, %": percent(count == 0 for count in woken),
         "works that wake nothing in vain, %": percent(count == 0 for count in false),
         "woken by a work, mean": float(np.mean(woken)),
@@ -188,10 +188,10 @@ def measure(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     papers = [paper for _, paper in read_papers([str(args.articles)]) if isinstance(paper, Paper)]
     references = [reference for paper in papers for reference in paper.references]
     links = {link["reference"]: link for link in map(orjson.loads, args.links.open("rb"))}
-    asked = [reference_keys(reference) for reference in references]
+    wanted = [reference_keys(reference) for reference in references]
     found, found_without = [], []
     truths: list[str | None] = []
-    for reference, keys in zip(references, asked, strict=True):
+    for reference, keys in zip(references, wanted, strict=True):
         link = links.get(reference.id, {})
         cited = link.get("cited")
         truths.append(one.get(cited) if cited else None)
@@ -209,7 +209,7 @@ def measure(args: argparse.Namespace) -> dict[str, dict[str, float]]:
         rows = [row for row, reference in enumerate(references) if reference.citing in few]
         results[f"wakes, {share:.0%} of the articles"] = wakes(
             offered,
-            [asked[row] for row in rows],
+            [wanted[row] for row in rows],
             [truths[row] for row in rows],
             one,
             {work.id: work for work in works},
@@ -223,7 +223,7 @@ def measure(args: argparse.Namespace) -> dict[str, dict[str, float]]:
         )
         results["wakes, prolonged"][name] = many_waiting[name] + growth * (args.waiting - many_waiting["waiting references"])
     for name, (made, hashes), counts in (
-        ("cost of a reference", seconds(reference_keys, references[:_TIMED], args.rounds), list(map(len, asked))),
+        ("cost of a reference", seconds(reference_keys, references[:_TIMED], args.rounds), list(map(len, wanted))),
         ("cost of a work", seconds(work_keys, works[:_TIMED], args.rounds), list(map(len, offered.values()))),
     ):
         results[name] = {
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--links", type=Path, required=True, help="their links, as reflink link --json writes them")
     harness.add_protocol(parser)
     parser.add_argument("--waiting", type=int, default=5_000_000, help="references to prolong to (5,000,000)")
-    parser.add_argument("--rounds", type=int, default=3, help="of the timing, the least counts (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="of the timing; the minimum counts (3)")
     args = parser.parse_args(arguments)
     results = measure(args)
     console = Console()

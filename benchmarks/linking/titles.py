@@ -106,27 +106,27 @@ def ties(titles: TitleMatch, queries: Sequence[Query], groups: Groups) -> dict[s
 
 def large(works: Sequence[Work], count: int, batch: int, seed: int) -> dict[str, Any]:
     """Grow TitleMatch to ``count`` recombined titles; return bytes, and µs to add a title (in chunks, singly) and to link."""
-    titles, asked, seconds, size = TitleMatch(), list[str](), 0.0, 0
+    titles, sample, seconds, size = TitleMatch(), list[str](), 0.0, 0
     for texts in Recipe(works).texts(count, "T", seed):
         ids = [f"made:{number:09d}" for number in range(size, size + len(texts))]
         began = time.perf_counter()
         titles.add(ids, texts)
         seconds += time.perf_counter() - began
-        asked += texts[:20]
+        sample += texts[:20]
         size += len(texts)
     alone = []
-    for number, text in enumerate(asked):
+    for number, text in enumerate(sample):
         began = time.perf_counter()
         titles.add([f"alone:{number:09d}"], [text])
         alone.append(time.perf_counter() - began)
     began = time.perf_counter()
-    for first in range(0, len(asked), batch):
-        titles.link(asked[first : first + batch])
+    for first in range(0, len(sample), batch):
+        titles.link(sample[first : first + batch])
     linked = time.perf_counter() - began
     return {
         "titles": size, "bytes_a_title": titles.nbytes / len(titles), "add_us": seconds / size * 1e6,
         "add_alone_us": statistics.median(alone) * 1e6, "add_alone_worst_us": max(alone) * 1e6,
-        "link_us": linked / len(asked) * 1e6,
+        "link_us": linked / len(sample) * 1e6,
     }  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     harness.add_protocol(parser)
     parser.add_argument("--batch", type=int, default=64, help="references linked at once")
     parser.add_argument("--seed", type=int, default=1, help="of the random ties")
-    parser.add_argument("--large", type=int, default=0, metavar="TITLES", help="grow TitleMatch to so many")
+    parser.add_argument("--large", type=int, default=0, metavar="TITLES", help="grow TitleMatch to this many titles")
     arguments = parser.parse_args(argv)
 
     listings = list(read_works(arguments.works))

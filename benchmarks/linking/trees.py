@@ -73,9 +73,9 @@ def trees(of: Callable[[Floats], NDArray[Any]]) -> Learner:
         x = np.ascontiguousarray(np.column_stack([of(rows), y]))
         _, first, times = np.unique(x.view(f"V{x.strides[0]}").ravel(), return_index=True, return_counts=True)
         x, y = x[first, :-1], y[first]
-        said = ~np.isnan(x).all(axis=0)  # a column of NaN only cannot be cut into bins
-        model = HistGradientBoostingClassifier(**_TREES).fit(x[:, said], y, sample_weight=times)
-        return lambda rows: np.asarray(model.predict_proba(of(rows)[:, said])[:, 1])
+        present = ~np.isnan(x).all(axis=0)  # a column of only NaN has no bins
+        model = HistGradientBoostingClassifier(**_TREES).fit(x[:, present], y, sample_weight=times)
+        return lambda rows: np.asarray(model.predict_proba(of(rows)[:, present])[:, 1])
 
     return learn
 
@@ -141,10 +141,10 @@ def judged(pairs: Pairs, learners: Mapping[str, Learner], *, noisy: bool = False
             continue
         p = fit(pairs, fold)[0].probabilities(pairs.rows)
         found[SCORECARD][mine] = p[mine]
-        taught = ~mine if noisy else believed(pairs, ~mine, p)
+        learned = ~mine if noisy else believed(pairs, ~mine, p)
         for name, learn in learners.items():
-            found[name][mine] = learn(pairs.rows[taught], pairs.y[taught])(pairs.rows[mine])
-        print(f"fold {fold + 1} of {FOLDS}: {taught.sum()} pairs of {(~mine).sum()}", file=sys.stderr, flush=True)
+            found[name][mine] = learn(pairs.rows[learned], pairs.y[learned])(pairs.rows[mine])
+        print(f"fold {fold + 1} of {FOLDS}: {learned.sum()} pairs of {(~mine).sum()}", file=sys.stderr, flush=True)
     return found
 
 

@@ -155,8 +155,8 @@ def first_use() -> dict[str, float]:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = harness.parser(__doc__)
     harness.add_protocol(parser)
-    parser.add_argument("--queries", type=int, default=2000, help="how many of them, evenly spread")
-    parser.add_argument("--batch", type=int, default=64, help="references judged at once")
+    parser.add_argument("--queries", type=int, default=2000, help="number of queries, evenly spread")
+    parser.add_argument("--batch", type=int, default=64, help="references compared at once")
     parser.add_argument("--rounds", type=int, default=5, help="runs, besides one to warm up")
     arguments = parser.parse_args(argv)
     works = {listing.work.id: listing.work for listing in read_works(arguments.works)}
@@ -186,7 +186,7 @@ def show(measured: dict[str, Any]) -> None:
     for step in measured[kinds[0]]["steps_us"]:
         table.add_row(step, *(f"{measured[name]['steps_us'][step]:.1f}" for name in kinds))
     for label, key in (
-        ("all", "reference_us"), ("least of the rounds", "least_reference_us"), ("a pair", "pair_us"),
+        ("all", "reference_us"), ("minimum of the rounds", "least_reference_us"), ("a pair", "pair_us"),
     ):  # fmt: skip
         table.add_row(label, *(f"{measured[name][key]:.1f}" for name in kinds))
     console.print(table)

@@ -32,10 +32,10 @@ def _linked(offset: str = "") -> str:
     return f"sum(rate({linked}[{_HOUR}]{at})) / sum(rate({all_}[{_HOUR}]{at}))"
 
 
-def _sure(linked: str, least: str) -> str:
-    """Return the share of outcomes with a probability above ``least``, which must be a bound of the buckets."""
+def _sure(linked: str, minimum: str) -> str:
+    """Return the share of outcomes with a probability above ``minimum``, which must be a bound of the buckets."""
     which = f'linked="{linked}"'
-    below = rate("reflink_probability_bucket", which, f'le="{least}"', over=_HOUR)
+    below = rate("reflink_probability_bucket", which, f'le="{minimum}"', over=_HOUR)
     return f"1 - {below} / {rate('reflink_probability_count', which, over=_HOUR)}"
 
 

@@ -46,8 +46,8 @@ class Queries:
             with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as response:
                 answer = json.load(response)
         except urllib.error.HTTPError as error:
-            said = error.read().decode(errors="replace")[:500]
-            raise QueryFailed(f"{parameters.get('query', what)}: {said or error.reason}") from None
+            body = error.read().decode(errors="replace")[:500]
+            raise QueryFailed(f"{parameters.get('query', what)}: {body or error.reason}") from None
         except (OSError, ValueError) as error:
             raise QueryFailed(f"{self.url} does not answer: {error}") from None
         return answer["data"]

@@ -72,11 +72,14 @@ def test_the_panels_fill_the_grid_without_overlaps(path: Path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_no_data_source_is_fixed(path: Path):
+def test_data_source_and_installation_are_variables(path: Path):
     text = path.read_text(encoding="utf-8")
     assert set(re.findall(r'"uid": "([^"]*)"', text)) == {"${datasource}", f"reflink-{path.stem}"}
     used = set(re.findall(r"\$\{?(\w+)", text)) - {"__all", "__rate_interval"}
-    assert used == {variable["name"] for variable in json.loads(text)["templating"]["list"]}
+    variables = json.loads(text)["templating"]["list"]
+    assert used == {each["name"] for each in variables}
+    assert [each["name"] for each in variables[:2]] == ["datasource", "namespace"]
+    assert all('namespace=~"$namespace"' in each["query"] for each in variables[2:])
 
 
 @pytest.mark.parametrize("panel", panels(), ids=str)
@@ -90,13 +93,6 @@ def test_an_expression_names_declared_metrics_and_labels(panel: Panel):
     known = set().union(*(DECLARED[name] for name, _ in found)) | TARGET_LABELS
     assert labels(panel.expression) <= known
     assert set(re.findall(r"{{(\w+)}}", panel.legend)) <= known
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_installation_can_be_selected(path: Path):
-    variables = json.loads(path.read_text(encoding="utf-8"))["templating"]["list"]
-    assert [each["name"] for each in variables[:2]] == ["datasource", "namespace"]
-    assert all('namespace=~"$namespace"' in each["query"] for each in variables[2:])
 
 
 def test_the_objective_is_a_bound_of_the_histogram():

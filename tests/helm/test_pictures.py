@@ -37,10 +37,10 @@ class Answers:
     """Two series for any query; the buckets of a histogram for a heatmap. The second value of each is infinite."""
 
     def __init__(self, url: str = "") -> None:
-        self.asked: list[tuple[Any, ...]] = []
+        self.queries: list[tuple[Any, ...]] = []
 
     def over(self, expression: str, start: float, end: float, step: float) -> list[dict[str, Any]]:
-        self.asked.append((expression, start, end, step))
+        self.queries.append((expression, start, end, step))
         values = [[start, "1"], [start + step, "+Inf"], [end, "2.5"]]
         return [
             {"metric": {"worker": name, "le": le}, "values": values} for name, le in (("linker", "0.5"), ("ledger", "+Inf"))
@@ -51,7 +51,7 @@ def test_a_panel_shows_its_series_over_the_time_range():
     answers: Any = Answers()
     target = {"expr": 'rate(a{pod=~"$pod"}[$__rate_interval])', "legendFormat": "{{worker}} of {{pod}}"}
     found = fetch({"targets": [target]}, answers, 100.0, 220.0)
-    assert answers.asked == [('rate(a{pod=~".*"}[30s])', 100.0, 220.0, 1.2)]
+    assert answers.queries == [('rate(a{pod=~".*"}[30s])', 100.0, 220.0, 1.2)]
     assert [each.name for each in found] == ["ledger of ", "linker of "]
     for each in found:
         assert each.values[[0, -1]].tolist() == [1.0, 2.5]

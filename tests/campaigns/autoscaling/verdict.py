@@ -101,23 +101,20 @@ def summary(record: Record) -> dict[str, Any]:
 def _replaced(record: Record, lost: float) -> dict[str, Any]:
     """Return the processes killed with the node, and the seconds until the next pod, and the next ledger, started."""
     after = [(when - lost, text) for when, text in record.messages if when >= lost]
-    started = [when for when, text in after if " starts on " in text]
+    started = [(round(when, 1), text) for when, text in after if " starts on " in text]
     return {
         "killed": sorted(text.split(" ")[0] for _, text in after if " is killed on " in text),
-        "next pod started after s": round(started[0], 1) if started else None,
-        "ledger replaced after s": next(
-            (round(when, 1) for when, text in after if "-ledger-" in text and " starts on " in text), None
-        ),
+        "next pod started after s": next((when for when, _ in started), None),
+        "ledger replaced after s": next((when for when, text in started if "-ledger-" in text), None),
     }
 
 
 def _first_more(record: Record, since: float, until: float) -> dict[str, float | None]:
     """Return the seconds until each worker had more ready replicas than at the beginning."""
-    inside = record.between(since, until)
-    found: dict[str, float | None] = dict.fromkeys(SCALED)
-    for worker in SCALED:
-        for sample in inside:
-            if sample["ready"][worker] > inside[0]["ready"][worker]:
-                found[worker] = round(sample["seconds"] - since, 1)
-                break
-    return found
+    first, *later = record.between(since, until)
+    return {
+        worker: next(
+            (round(each["seconds"] - since, 1) for each in later if each["ready"][worker] > first["ready"][worker]), None
+        )
+        for worker in SCALED
+    }

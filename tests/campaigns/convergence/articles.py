@@ -15,7 +15,8 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,32 +72,21 @@ class DiskPipeline(Pipeline):
         """Process everything, in batches, until three rounds in a row have no work."""
         ledger, quiet = self.ledgers[0], 0
         while quiet < 3:
-            began = time.monotonic()
-            busy = self.parse(64)
-            busy |= self.linkers[0].replica.follow()
-            busy |= self._spent("works", began, ledger.follow())
-            for topic, partition in itertools.product(("references", "retries"), range(PARTITIONS)):
-                began = time.monotonic()
-                while self.link(0, (topic, partition), _BATCH):
-                    busy = True
-                self._spent("linker", began)
+            busy = self.parse(64) | self.linkers[0].replica.follow() | self._timed("works", ledger.follow)
+            for place in itertools.product(("references", "retries"), range(PARTITIONS)):
+                busy |= self._timed("linker", partial(self.link, 0, place, _BATCH))
             for partition in range(PARTITIONS):
-                began = time.monotonic()
-                while self.fall_back(0, ("fallback", partition), _BATCH):
-                    busy = True
-                self._spent("fallback", began)
-                began = time.monotonic()
-                while ledger.take(partition, _BATCH):
-                    busy = True
-                self._spent("ledger", began)
-            began = time.monotonic()
-            while ledger.background_task():
-                busy = True
-            self._spent("background tasks", began)
+                busy |= self._timed("fallback", partial(self.fall_back, 0, ("fallback", partition), _BATCH))
+                busy |= self._timed("ledger", partial(ledger.take, partition, _BATCH))
+            busy |= self._timed("background tasks", ledger.background_task)
             self.clock.advance(100.0)
             quiet = 0 if busy else quiet + 1
 
-    def _spent(self, what: str, began: float, busy: bool = False) -> bool:
+    def _timed(self, what: str, step: Callable[[], bool]) -> bool:
+        """Repeat the step until it has nothing to do. Return whether it did anything."""
+        began, busy = time.monotonic(), False
+        while step():
+            busy = True
         self.seconds[what] += time.monotonic() - began  # type: ignore[assignment]
         return busy
 
