@@ -44,13 +44,9 @@ class _Call(ctypes.Structure):
         _fields_ = (("entering", _Entering), ("result", ctypes.c_int64))
 
     _fields_ = (
-        ("op", ctypes.c_uint8),
-        ("_", ctypes.c_uint8 * 3),
-        ("arch", ctypes.c_uint32),
-        ("instruction", ctypes.c_uint64),
-        ("stack", ctypes.c_uint64),
-        ("of", _Of),
-    )
+        ("op", ctypes.c_uint8), ("_", ctypes.c_uint8 * 3), ("arch", ctypes.c_uint32), ("instruction", ctypes.c_uint64),
+        ("stack", ctypes.c_uint64), ("of", _Of),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

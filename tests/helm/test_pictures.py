@@ -17,18 +17,15 @@ from tests.helm.__main__ import LATE, OTHERS, catalog_of, chosen, due, held_back
 from workers.devkit.ports import free_port
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (0.0, "short", "0"),
-        (265_158.0, "short", "265,158"),
-        (12.34, "suffix: /s", "12.3 /s"),
-        (2.0**21, "bytes", "2.0 MiB"),
-        (0.7512, "percentunit", "75.1%"),
-        (0.25, "s", "0.25 s"),
-        (float("nan"), "s", "no data"),
-    ],
-)
+@pytest.mark.parametrize(("value", "unit", "text"), [
+    (0.0, "short", "0"),
+    (265_158.0, "short", "265,158"),
+    (12.34, "suffix: /s", "12.3 /s"),
+    (2.0**21, "bytes", "2.0 MiB"),
+    (0.7512, "percentunit", "75.1%"),
+    (0.25, "s", "0.25 s"),
+    (float("nan"), "s", "no data"),
+])  # fmt: skip
 def test_a_number_has_its_unit(value: float, unit: str, text: str):
     assert written(value, unit) == text
 

@@ -23,26 +23,15 @@ Kind = Literal[
     "full disk",  # under the ledger's store
 ]
 OTHERS: Final[tuple[Kind, ...]] = (
-    "join",
-    "cut",
-    "kill the broker",
-    "full disk",
-    "lose",
-    "slow",
-    "hole",
-    "restart the broker",
-)
+    "join", "cut", "kill the broker", "full disk", "lose", "slow", "hole", "restart the broker",
+)  # fmt: skip
 #: Kills per other fault; each other kind occurs at least once.
 _SHARE: Final = 4
 #: Upper bound of the delay into each phase, in seconds. If the phase is shorter, the victim halves the delay until it hits.
 _LONG: Final[dict[Phase, float]] = {
-    "handling": 0.1,
-    "transaction open": 0.01,
-    "committing": 0.02,
-    "rebalancing": 0.02,
-    "writing the store": 0.002,
+    "handling": 0.1, "transaction open": 0.01, "committing": 0.02, "rebalancing": 0.02, "writing the store": 0.002,
     "loading a snapshot": 0.005,
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,11 +57,11 @@ def draw(kills: int, seed: int) -> list[Fault]:
     phases += [choice.choice(PHASES) for _ in range(kills - len(phases))]
     choice.shuffle(phases)
     others: list[Kind] = []
-    while len(others) < max(kills // _SHARE, len(OTHERS)):
+    count = max(kills // _SHARE, len(OTHERS))
+    while len(others) < count:
         others += choice.sample(OTHERS, len(OTHERS))
-    others = others[: max(kills // _SHARE, len(OTHERS))]
     kinds: list[tuple[Kind, Phase | None]] = [("kill", phase) for phase in phases[:kills]]
-    for kind in others:
+    for kind in others[:count]:
         kinds.insert(choice.randint(0, len(kinds)), (kind, None))
     return [_fault(number, kind, phase, choice) for number, (kind, phase) in enumerate(kinds, start=1)]
 
@@ -88,10 +77,5 @@ def _fault(number: int, kind: Kind, phase: Phase | None, choice: random.Random) 
 
 def reached(phase: Phase) -> tuple[Worker, ...]:
     """Return the workers that go through the phase."""
-    match phase:
-        case "writing the store":
-            return ("ledger",)
-        case "loading a snapshot":
-            return ("linker", "fallback")
-        case _:
-            return WORKERS
+    some: dict[Phase, tuple[Worker, ...]] = {"writing the store": ("ledger",), "loading a snapshot": ("linker", "fallback")}
+    return some.get(phase, WORKERS)

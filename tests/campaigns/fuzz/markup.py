@@ -9,6 +9,7 @@ from random import Random
 from typing import Final
 
 from tests.campaigns.fuzz import hostile
+from tests.campaigns.fuzz.textual import inserted
 
 _TAG: Final = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*)([^<>]*?)(/?)>")
 _CITATION: Final = re.compile(rb"<(mixed-citation|element-citation|citation|nlm-citation)\b[^<>]*[^/]>")
@@ -50,10 +51,6 @@ def _inside_citation(rng: Random, data: bytes) -> int:
     return rng.choice(places) if places else _between(rng, data)
 
 
-def _inserted(data: bytes, at: int, added: bytes | str) -> bytes:
-    return data[:at] + (added if isinstance(added, bytes) else added.encode(errors="surrogatepass")) + data[at:]
-
-
 def _on_element(change: Callable[[Random, bytes, int, int, int, int], bytes]) -> Callable[[Random, bytes], bytes]:
     """Turn a change of an element into a mutation of a random element; without an element it changes nothing.
 
@@ -84,13 +81,13 @@ def duplicate_element(rng: Random, data: bytes, begin: int, start: int, stop: in
 def move_element(rng: Random, data: bytes, begin: int, start: int, stop: int, end: int) -> bytes:
     """Move an element to another position, perhaps into an element that never contains it."""
     rest = data[:begin] + data[end:]
-    return _inserted(rest, _between(rng, rest), data[begin:end])
+    return inserted(rest, _between(rng, rest), data[begin:end])
 
 
 @_on_element
 def nest_element(_: Random, data: bytes, begin: int, start: int, stop: int, end: int) -> bytes:
     """Insert a copy of an element into the element itself."""
-    return _inserted(data, start, data[begin:end])
+    return inserted(data, start, data[begin:end])
 
 
 @_on_element
@@ -138,7 +135,7 @@ def add_attribute(rng: Random, data: bytes) -> bytes:
     tags = _tags(data)
     if not tags:
         return data
-    return _inserted(data, rng.choice(tags).end(2), " " + rng.choice(hostile.ATTRIBUTES))
+    return inserted(data, rng.choice(tags).end(2), " " + rng.choice(hostile.ATTRIBUTES))
 
 
 def drop_attributes(rng: Random, data: bytes) -> bytes:
@@ -175,17 +172,17 @@ def change_type(rng: Random, data: bytes) -> bytes:
 def add_fragment(rng: Random, data: bytes) -> bytes:
     """Insert a comment, CDATA section, processing instruction, XInclude, or element out of place."""
     at = _inside_citation(rng, data) if rng.random() < 0.5 else _between(rng, data)
-    return _inserted(data, at, rng.choice(hostile.FRAGMENTS))
+    return inserted(data, at, rng.choice(hostile.FRAGMENTS))
 
 
 def add_doctype(rng: Random, data: bytes) -> bytes:
     """Add a DOCTYPE with entities, entity bombs or external files, and a use of its declarations."""
     at = data.find(b"?>") + 2 if data.startswith(b"<?xml") else 0
     use = rng.choice(("&xxe;", "&e9;", "%pe;", "&eacute;", "&e9;" * 50, ""))
-    data = _inserted(data, _inside_citation(rng, data), use)
+    data = inserted(data, _inside_citation(rng, data), use)
     if rng.random() < 0.7:
         data = re.sub(rb"<!DOCTYPE[^>]*>", b"", data, count=1)
-    return _inserted(data, at, rng.choice(hostile.DOCTYPES))
+    return inserted(data, at, rng.choice(hostile.DOCTYPES))
 
 
 def many_attributes(rng: Random, data: bytes) -> bytes:
@@ -195,21 +192,21 @@ def many_attributes(rng: Random, data: bytes) -> bytes:
         return data
     at, times = rng.choice(tags).end(2), rng.choice((10, 300, 300, 3000))
     if rng.random() < 0.5:
-        return _inserted(data, at, "".join(f' a{n}="{n}"' for n in range(times)))
+        return inserted(data, at, "".join(f' a{n}="{n}"' for n in range(times)))
     name, value = rng.choice(("id", "a", "pub-id-type", "publication-type")), rng.choice("ax1.") * times * 10
-    return _inserted(data, at, f' {name}="{value}"')
+    return inserted(data, at, f' {name}="{value}"')
 
 
 def many_elements(rng: Random, data: bytes) -> bytes:
     """Add from ten to 1,500 names, titles or other elements to one citation."""
     one = rng.choice(hostile.REPEATED)
-    return _inserted(data, _inside_citation(rng, data), "".join(one.format(n) for n in range(rng.choice((10, 100, 100, 1500)))))
+    return inserted(data, _inside_citation(rng, data), "".join(one.format(n) for n in range(rng.choice((10, 100, 100, 1500)))))
 
 
 def deep(rng: Random, data: bytes) -> bytes:
     """Nest elements up to and beyond the allowed depth."""
     name, depth = rng.choice(hostile.NAMES), rng.choice((10, 100, 240, 250, 254, 256, 260, 300, 5000))
-    return _inserted(data, _inside_citation(rng, data), f"<{name}>" * depth + "x" + f"</{name}>" * depth)
+    return inserted(data, _inside_citation(rng, data), f"<{name}>" * depth + "x" + f"</{name}>" * depth)
 
 
 def swap_elements(rng: Random, data: bytes) -> bytes:

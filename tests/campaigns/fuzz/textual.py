@@ -31,8 +31,9 @@ def _within(rng: Random, data: bytes) -> int:
     return rng.randint(start, stop)
 
 
-def _inserted(data: bytes, at: int, added: str) -> bytes:
-    return data[:at] + added.encode(errors="surrogatepass") + data[at:]
+def inserted(data: bytes, at: int, added: bytes | str) -> bytes:
+    """Return ``data`` with ``added`` at position ``at``."""
+    return data[:at] + (added if isinstance(added, bytes) else added.encode(errors="surrogatepass")) + data[at:]
 
 
 def character(rng: Random, data: bytes) -> bytes:
@@ -41,12 +42,12 @@ def character(rng: Random, data: bytes) -> bytes:
     if rng.random() < 0.2:
         start, stop = _place(rng, data)
         return data[:start] + added.encode() + data[stop:]
-    return _inserted(data, _within(rng, data), added)
+    return inserted(data, _within(rng, data), added)
 
 
 def character_reference(rng: Random, data: bytes) -> bytes:
     """Insert character and entity references, valid and invalid."""
-    return _inserted(data, _within(rng, data), rng.choice(hostile.CHARACTER_REFERENCES) * rng.choice((1, 1, 1, 1, 20)))
+    return inserted(data, _within(rng, data), rng.choice(hostile.CHARACTER_REFERENCES) * rng.choice((1, 1, 1, 1, 20)))
 
 
 def white_space(rng: Random, data: bytes) -> bytes:
@@ -62,7 +63,7 @@ def identifier(rng: Random, data: bytes) -> bytes:
     if rng.random() < 0.3:
         start, stop = _place(rng, data)
         return data[:start] + value.replace("<", "&lt;").encode() + data[stop:]
-    return _inserted(data, _within(rng, data), rng.choice(("", " ", "(", "doi:")) + value + rng.choice(("", " ", ".", ")")))
+    return inserted(data, _within(rng, data), rng.choice(("", " ", "(", "doi:")) + value + rng.choice(("", " ", ".", ")")))
 
 
 def change_identifier(rng: Random, data: bytes) -> bytes:
@@ -84,7 +85,7 @@ def digits(rng: Random, data: bytes) -> bytes:
     if years and rng.random() < 0.5:
         start, stop = rng.choice(years).span()
         return data[:start] + value.encode() + data[stop:]
-    return _inserted(data, _within(rng, data), value)
+    return inserted(data, _within(rng, data), value)
 
 
 def bait(rng: Random, data: bytes) -> bytes:
@@ -92,13 +93,13 @@ def bait(rng: Random, data: bytes) -> bytes:
     unit = "".join(rng.choices(hostile.BAIT, k=rng.choice((1, 1, 2, 3))))
     times = rng.choice((5, 20, 100, 100, 1000, 1000, 4000, 20_000))
     text = unit * times + rng.choice(("", "", "x", " ", rng.choice(hostile.BAIT), rng.choice(hostile.IDENTIFIERS)))
-    return _inserted(data, _within(rng, data), text.replace("<", "&lt;"))
+    return inserted(data, _within(rng, data), text.replace("<", "&lt;"))
 
 
 def mixture(rng: Random, data: bytes) -> bytes:
     """Insert a text of many different baits and identifiers."""
     words = rng.choices(hostile.BAIT + hostile.IDENTIFIERS, k=rng.choice((5, 20, 60, 400)))
-    return _inserted(data, _within(rng, data), rng.choice(("", " ")).join(words).replace("<", "&lt;"))
+    return inserted(data, _within(rng, data), rng.choice(("", " ")).join(words).replace("<", "&lt;"))
 
 
 def normal_form(rng: Random, data: bytes) -> bytes:
