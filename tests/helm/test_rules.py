@@ -136,10 +136,6 @@ def test_the_runbook_names_existing_metrics_settings_and_commands():
     for verb in re.findall(r"reflink-worker dead-letters (\w+)", RUNBOOK):
         assert re.search(rf"^    {verb} ", help_text, re.MULTILINE), verb
     assert set(re.findall(r"reflink-worker (\w[\w-]*)", RUNBOOK)) == {"dead-letters", "override", "replay"}
-    command = [sys.executable, "-m", "workers.cli", "replay", "--help"]
-    help_text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for option in re.findall(r"reflink-worker replay (--\w+)", RUNBOOK):
-        assert re.search(rf"^  {option} ", help_text, re.MULTILINE), option
 
 
 def test_the_runbook_has_every_exit_code_of_a_named_error():
