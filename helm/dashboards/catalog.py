@@ -79,6 +79,8 @@ def _now() -> list[Panel]:
 
 
 def _history() -> list[Panel]:
+    # "> 0" leaves out the start of a worker, when the offset jumps from 0 to the snapshot's offset.
+    arriving = f"max by (worker) (deriv(({series('reflink_catalog_offset', *_FOLLOWERS)} > 0)[$__rate_interval:15s]))"
     return [
         curves(
             "Works",
@@ -106,13 +108,7 @@ def _history() -> list[Panel]:
             "Records of the catalog topic that each worker applies, per second. Good: your papers and loads. None while papers "
             "arrive: papers do not enter the catalog (REFLINK_OFFER_PAPERS).",
             "suffix: /s",
-            # "> 0" leaves out the start of a worker, when the offset jumps from 0 to the snapshot's offset.
-            [
-                Query(
-                    f"max by (worker) (deriv(({series('reflink_catalog_offset', *_FOLLOWERS)} > 0)[$__rate_interval:15s]))",
-                    "{{worker}}",
-                )
-            ],
+            [Query(arriving, "{{worker}}")],
         ),
         curves(
             "Age of the snapshot",

@@ -122,6 +122,7 @@ def _device() -> list[Panel]:
 
 
 def _batches() -> list[Panel]:
+    speed = f"{rate(_TOKENS + '_sum', *_LINKER, by='pod')} / {rate(_HANDLE, _MODEL, *_LINKER, by='pod')}"
     return [
         spread(
             "Tokens in a batch",
@@ -156,12 +157,7 @@ def _batches() -> list[Panel]:
             "Tokens per second of encoder time: the speed of the device. Good: the figure for such a device in "
             "docs/semantic.md. Lower: small batches, or a hot or shared device.",
             "suffix: /s",
-            [
-                Query(
-                    f"{rate(_TOKENS + '_sum', *_LINKER, by='pod')} / {rate(_HANDLE, _MODEL, *_LINKER, by='pod')}",
-                    "{{pod}}",
-                )
-            ],
+            [Query(speed, "{{pod}}")],
         ),
         curves(
             "Follow: the catalog's share",

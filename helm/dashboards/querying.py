@@ -24,9 +24,8 @@ class Queries:
 
     def instant(self, expression: str, at: float | None = None) -> list[dict[str, Any]]:
         """Return the vector at ``at`` (seconds since 1970, None: now): ``metric`` (labels), ``value``. Raises QueryFailed."""
-        found: list[dict[str, Any]] = self._get("query", query=expression, **({} if at is None else {"time": str(at)}))[
-            "result"
-        ]
+        time = {} if at is None else {"time": str(at)}
+        found: list[dict[str, Any]] = self._get("query", query=expression, **time)["result"]
         return found
 
     def over(self, expression: str, start: float, end: float, step: float) -> list[dict[str, Any]]:

@@ -24,12 +24,13 @@ def workers() -> str:
         Row("Kafka", _kafka(), [4]),
     ]
     choices = [Choice("worker", series("reflink_ready")), Choice("pod", series("reflink_ready", 'worker=~"$worker"'))]
-    return board(
-        "workers", "reflink / workers", "Each worker: throughput, batches, time by step, lag, disturbances.", rows, choices
-    )
+    about = "Each worker: throughput, batches, time by step, lag, disturbances."
+    return board("workers", "reflink / workers", about, rows, choices)
 
 
 def _health() -> list[Panel]:
+    since_commit = f"time() - ({series('reflink_last_commit_timestamp_seconds', *_CHOSEN)} > 0)"
+    used = f"1 - {series('reflink_state_free_bytes', *_CHOSEN)} / {series('reflink_state_size_bytes', *_CHOSEN)}"
     return [
         states(
             "Readiness",
@@ -51,12 +52,7 @@ def _health() -> list[Panel]:
             "Time since the last commit of each worker. Good: seconds while records wait; it rises while there is no work. "
             "Rising with lag: the worker is stuck, and its watchdog will end it.",
             "s",
-            [
-                Query(
-                    f"time() - ({series('reflink_last_commit_timestamp_seconds', *_CHOSEN)} > 0)",
-                    "{{worker}} {{pod}}",
-                )
-            ],
+            [Query(since_commit, "{{worker}} {{pod}}")],
             span=5,
         ),
         curves(
@@ -64,12 +60,7 @@ def _health() -> list[Panel]:
             "Used share of the file system of the state folder. Good: below 80%. The ledger ends with exit code 10 when its "
             "disk is full: enlarge the volume before.",
             "percentunit",
-            [
-                Query(
-                    f"1 - {series('reflink_state_free_bytes', *_CHOSEN)} / {series('reflink_state_size_bytes', *_CHOSEN)}",
-                    "{{worker}} {{pod}}",
-                )
-            ],
+            [Query(used, "{{worker}} {{pod}}")],
             span=5,
             limit=0.8,
             most=1,
