@@ -5,7 +5,8 @@ python -m tests.mutation workers/runtime workers/ledger reflink/verdict --mutant
 A first run of the tests records the lines that each test executes. The same number of mutants is drawn from each argument: a
 folder, a module, or several of them separated by commas. The tests that execute the line of a mutant run in a copy of the
 checkout, the fastest module first. A mutant is killed if a test fails or does not end. A mutant that no test executes survives.
-The lines of compiled kernels are not recorded: for a mutant there, the tests of the folder that mirrors its package run.
+Lines in other processes and in compiled kernels are not recorded: the test module with the name of the mutated module runs
+always, and for a mutant in a kernel all tests of the folder that mirrors its package.
 
 Tests marked ``full`` do not run, and tests with a Kafka broker only with ``--broker``: a mutant that only they kill survives.
 """
@@ -194,12 +195,6 @@ def run(timeout_s: float | None, *arguments: object) -> Any:
         child.join()
 
 
-def compiled(tree: ast.Module, node: Any) -> bool:
-    """Return whether the node lies in a function that numba compiles."""
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.lineno <= node.lineno]
-    return any("njit" in ast.unparse(d) for f in functions if node.lineno <= f.end_lineno for d in f.decorator_list)
-
-
 def ordered(tests: list[str], seconds: dict[str, float]) -> list[str]:
     """Return the tests grouped by module, the fastest module first."""
     spent: Counter[str] = Counter()
@@ -255,14 +250,14 @@ def main() -> int:
             relative, new = module.relative_to(root), mutated(node)
             assert new is not None
             target, cache = copied / relative, kernels
-            if compiled(tree, node):
+            places = {(str(target), line) for line in range(node.lineno, node.end_lineno + 1)}
+            # A test that executes the line in another process has the name of the module.
+            found = {name for name in seconds if places & lines.get(name, set()) or f"/test_{module.stem}.py::" in name}
+            if "numba.njit" in module.read_text():
                 mirrored = next(each for each in (Path("tests") / relative).parents if (root / each).is_dir())
                 found = {name for name in seconds if name.startswith(f"{mirrored}/")}
                 # numba does not compile a function again when a function that it calls changes in another file.
                 cache = Path(temporary) / f"kernels-{number}"
-            else:
-                places = {(str(target), line) for line in range(node.lineno, node.end_lineno + 1)}
-                found = {name for name, executed in lines.items() if places & executed}
             tests = ordered([name for name in seconds if name in found - unusable], seconds)
             result, killer = "not executed", ""
             if tests:
