@@ -126,6 +126,8 @@ def test_the_store_equals_dictionaries(store: PartitionStore, writes: list):
     for table in TABLES:
         assert store.next_offset(table) == offsets[table]
         assert list(store.rows(table)) == sorted(tables[table].items(), key=lambda row: row[0].encode())
+        for after in filter(None, tables[table]):
+            assert [key for key, _ in store.rows(table, after)] == sorted(key for key in tables[table] if key > after)
         assert all(store.get(table, key) == value for key, value in tables[table].items())
 
 

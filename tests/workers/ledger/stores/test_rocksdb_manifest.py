@@ -65,3 +65,21 @@ def test_the_state_is_empty_without_a_list(tmp_path: Path) -> None:
     files = FileList(tmp_path)
     assert files.state() == b""
     assert files.extends(b"")
+
+
+@pytest.mark.parametrize("length", [0, 1, 300, 32742, 32743, 32744, 32748, 32749, 32750, 32754])
+@pytest.mark.parametrize(("type_", "readable"), [(4, True), (5, False), (8, False), (9, True)])
+def test_a_list_with_a_record_type_of_no_valid_list_cannot_be_read(
+    folder: Path, length: int, type_: int, readable: bool
+) -> None:
+    """The second record begins in the first block, or in the second one if less than a header is left of the first."""
+    content = record(1, length)
+    if (left := 32768 - len(content)) < 7:
+        content += bytes([5]) * left
+    (folder / "MANIFEST-000005").write_bytes(content + record(type_, 0))
+    assert FileList(folder).can_be_read() is readable
+
+
+def record(type_: int, length: int) -> bytes:
+    """Return a record whose checksum and content resemble types of no valid list."""
+    return bytes([5]) * 4 + length.to_bytes(2, "little") + bytes([type_]) + bytes([5]) * length

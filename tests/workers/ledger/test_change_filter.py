@@ -1,0 +1,57 @@
+"""The filter of change propagation: which references a changed work may concern."""
+
+from __future__ import annotations
+
+import pytest
+
+from reflink.blocking.keys import hashed, work_key
+from reflink.entities import Ids, Link, Reference, Work
+from schemas import LinkEvent
+from tests.workers.ledger.ledgered import CITING
+from workers.ledger.change_filter import likely
+from workers.ledger.stores.work_table import Change
+
+CHANGED = Work.from_dict({"id": "doi:10.1/changed", "ids": {"doi": "10.1/changed"}, "title": "The yield of wheat in dry years"})
+CONCERNED = "doi:10.1/concerned"
+
+
+def link(cited: str | None = None, probability: float | None = 0.9, doi: str | None = None) -> LinkEvent:
+    """Return the outcome of a reference whose text has nothing in common with the changed work."""
+    reference = f"{CITING}#a"
+    return LinkEvent(
+        schema_version=1,
+        citing=CITING,
+        paper_version=1,
+        arrived=10,
+        catalog_offset=0,
+        judged=11,
+        reference=Reference(
+            id=reference, citing=CITING, position=1, title="Enzymes of the liver", year=1950, ids=Ids(doi=doi) if doi else Ids()
+        ),
+        link=Link(
+            reference=reference,
+            citing=CITING,
+            cited=cited,
+            method="semantic" if cited else None,
+            unresolved=None if cited else "no-candidate",
+            probability=probability if cited else None,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (link(), False),
+        (link(doi="10.1/other"), False),
+        (link(doi="10.1/changed"), True),
+        (link("doi:10.1/other"), False),
+        (link("doi:10.1/other", probability=None), True),
+        (link(CONCERNED), True),
+    ],
+)
+def test_a_reference_is_re_evaluated_only_if_a_change_may_concern_it(event: LinkEvent, expected: bool) -> None:
+    change = Change(1, 5, CHANGED.id, (hashed(work_key(CHANGED.id)), hashed(work_key(CONCERNED))), ())
+    assert likely([event], change, CHANGED, 0.02) == [expected]
+    assert likely([event, event], change, None, 0.02) == [True, True], "the work was removed"
+    assert likely([event], change, CHANGED, 0.0) == [True], "without a minimum"
