@@ -7,6 +7,7 @@ import pytest
 from reflink.blocking.keys import hashed, work_key
 from reflink.entities import Ids, Link, Reference, Work
 from schemas import LinkEvent
+from schemas.links import Curated
 from tests.workers.ledger.ledgered import CITING
 from workers.ledger.change_filter import likely
 from workers.ledger.stores.work_table import Change
@@ -48,10 +49,11 @@ def link(cited: str | None = None, probability: float | None = 0.9, doi: str | N
         (link("doi:10.1/other"), False),
         (link("doi:10.1/other", probability=None), True),
         (link(CONCERNED), True),
+        (link("doi:10.1/other").model_copy(update={"curated": Curated(action="pinned", reason="", at=1)}), True),
     ],
 )
-def test_a_reference_is_re_evaluated_only_if_a_change_may_concern_it(event: LinkEvent, expected: bool) -> None:
+def test_a_reference_is_re_evaluated_whatever_its_probability_if_a_change_concerns_it(event: LinkEvent, expected: bool) -> None:
     change = Change(1, 5, CHANGED.id, (hashed(work_key(CHANGED.id)), hashed(work_key(CONCERNED))), ())
-    assert likely([event], change, CHANGED, 0.02) == [expected]
-    assert likely([event, event], change, None, 0.02) == [True, True], "the work was removed"
+    assert likely([event], change, CHANGED, 1.1) == [expected]
+    assert likely([event, event], change, None, 1.1) == [True, True], "the work was removed"
     assert likely([event], change, CHANGED, 0.0) == [True], "without a minimum"
