@@ -92,6 +92,7 @@ def test_outcomes_of_another_catalog_get_offset_zero(ledger: Ledger):
     read = {key.split("#")[1]: LinkEvent.from_json(value).catalog_offset for key, value in store.rows("links")}
     assert read == {"a": 0, "b": 0}
     assert [key.split("#")[1] for key, _ in store.rows("due")] == ["a"]
+    assert store.next_offset("links") == 2
 
 
 @pytest.mark.parametrize("steps", [(0.905, 0.91), (0.904, 0.9075, 0.9101)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -49,6 +49,28 @@ def test_the_lag_of_a_partition_that_leaves_while_it_is_measured_is_not_shown_fo
         assert shown == {"0": 60.0}
         assert ("references", 0) in poller.stalls
         assert ("references", 1) not in poller.stalls, "lest it count as stalled when it comes back"
+    finally:
+        metrics.LAG.clear()
+
+
+@pytest.mark.parametrize("leave", [Poller.on_partitions_revoked, Poller.on_partitions_lost])
+def test_the_lag_of_a_partition_that_left_is_not_exported(leave: Callable[[Poller, list[TopicPartition]], None]):
+    settings, offsets = WorkerSettings(), {}
+    consumer = SimpleNamespace(
+        end_offsets=lambda places, **_: dict.fromkeys(places, 100), highwater=lambda _: 100, committed=lambda *_, **__: 40
+    )
+    poller = Poller(
+        settings, Echo(), consumer, Flow(BatchPolicy(10, 10**9, 0.0)), offsets, lambda _: None, lambda _: nullcontext()
+    )
+    places = [TopicPartition(settings.topic("references"), number) for number in (0, 1)]
+    poller.on_partitions_assigned(places)
+    try:
+        poller.measure()
+        offsets["references", 1] = 40
+        leave(poller, places[1:])
+        assert [sample.labels["partition"] for sample in metrics.LAG.collect()[0].samples] == ["0"]
+        assert ("references", 1) not in poller.stalls
+        assert ("references", 1) not in offsets
     finally:
         metrics.LAG.clear()
 
