@@ -54,8 +54,8 @@ _SWAPPED: Final[dict[type[ast.AST], type[ast.AST]]] = {
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
-#: Fixtures with a Kafka broker.
-_BROKER: Final = {"broker", "cluster", "kafka"}
+#: Fixtures with Kafka brokers.
+_BROKER: Final = {"broker", "cluster", "kafka", "own"}
 #: Calls whose effect no test checks, with their arguments: log lines.
 _IGNORED: Final = ("log.", "_log.", "logger.", "logging.", "warnings.")
 
