@@ -54,6 +54,16 @@ def test_the_journal_of_a_drained_worker_has_no_suspects(tmp_path: Path):
         assert not any(map(second.suspect, records(0, 20)))
 
 
+def test_a_crash_after_a_batch_was_handled_makes_no_record_suspect(tmp_path: Path):
+    dead = journal(tmp_path)
+    with pytest.raises(Died), dead:
+        with dead.in_flight(records(0, 9)):
+            pass
+        raise Died
+    with journal(tmp_path) as again:
+        assert not again.suspects
+
+
 def test_exactly_the_records_in_flight_are_suspect(tmp_path: Path, our_warnings: Callable[[], list[Any]]):
     die_with(tmp_path, [*records(5, 9), *records(40, 41, partition=2)])
     with journal(tmp_path) as again:
