@@ -138,8 +138,10 @@ evaluate: $(STAMP)
 
 verdict: CATALOG ?= ../shared/data/works.jsonl.gz
 verdict: REFERENCES ?= ../shared/data/references_dev.jsonl.gz
+verdict: PUBMED ?= ../shared/data/pubmed
 verdict: $(STAMP)
-	@.venv/bin/python -m reflink.evaluation.training --works '$(CATALOG)' --references '$(REFERENCES)' --out reflink/verdict/model.json
+	@.venv/bin/python -m reflink.evaluation.training --works '$(CATALOG)' --references '$(REFERENCES)' --pubmed '$(PUBMED)' \
+		--out reflink/verdict/model.json
 	@echo "its sha256 belongs into reflink/shipped.py:"; sha256sum reflink/verdict/model.json
 
 audit: $(STAMP)

@@ -1,10 +1,11 @@
 """Evaluate reflink on third-party labels, beside the published figures.
 
-    python -m benchmarks.labels [--set glutton|fuzzycat|dblp-acm|all] [--data DIR] [--json FILE] [--limit N]
+    python -m benchmarks.labels [--set glutton|fuzzycat|dblp-acm|pubmed|all] [--data DIR] [--json FILE] [--limit N]
 
 glutton    17,015 citations as GROBID read them from PDF, with DOIs: linked into the works of the shared data, in which most
            have no target, and into works made of the citations themselves; the text alone, and with fields.
 fuzzycat   318 pairs of records: same work or not. The verdict on each pair, in both directions, at 0.5.
+pubmed     139,476 citations as mere text from PubMed's reference lists, 38% of them without title and authors.
 dblp-acm   2,616 records of DBLP linked into 2,294 of ACM; and the verdict on Ditto's test pairs, structured and dirty.
 
 Identifiers are never used. Nothing was trained on these sets, but 137 of glutton's citations begin like one that the verdict
@@ -29,14 +30,14 @@ from typing import Final
 from rich.console import Console
 
 from benchmarks import harness
-from benchmarks.labels import dblp_acm, fuzzycat, glutton
+from benchmarks.labels import dblp_acm, fuzzycat, glutton, pubmed
 from benchmarks.labels.linking import Library
 from benchmarks.labels.report import Table
 from tests.data import find_shared_data
 
 #: Cache of vectors of `reflink evaluate`, which covers the shared data's works.
 KNOWN: Final = Path(".cache/vectors")
-SETS: Final = ("fuzzycat", "dblp-acm", "glutton")
+SETS: Final = ("fuzzycat", "pubmed", "dblp-acm", "glutton")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     library: Library | None = None
     measured = {}
     for name in SETS if arguments.set == "all" else (arguments.set,):
-        if name != "fuzzycat" and library is None:
+        if name not in ("fuzzycat", "pubmed") and library is None:
             Library.seed(arguments.cache, KNOWN)
             library = Library.of(arguments.cache)
         table = _measure(name, data, library, arguments.limit)
@@ -63,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measure(name: str, data: Path, library: Library | None, limit: int | None) -> Table:
-    if library is None:
+    if name == "pubmed":
+        return pubmed.measure(data, limit)
+    if library is None or name == "fuzzycat":
         return fuzzycat.measure(data)
     if name == "dblp-acm":
         return dblp_acm.measure(data, library, limit)

@@ -14,6 +14,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from reflink.blocking.untitled import read
 from reflink.entities import Reference, Work
 
 #: Version of the rules for keys. Other rules need another table.
@@ -50,7 +51,10 @@ def reference_places(reference: Reference) -> tuple[str, ...]:
     """Return the locator keys that the cited work should have, from recognised fields if the reference is untagged."""
     fields = reference.inferred or reference
     author = fields.last_names[0] if fields.last_names else reference.collab
-    return _places(author, fields.year, fields.volume, fields.first_page)
+    found = _places(author, fields.year, fields.volume, fields.first_page)
+    if not found and not (reference.title or author) and (only := read(reference.raw_query)):
+        return _places(None, only.year, only.volume, only.first_page)
+    return found
 
 
 def _places(author: str | None, year: int | None, volume: str | None, page: str | None) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ class Evaluation:
 
 
 def link_held_out(
-    references: Sequence[Reference], catalog: Catalog, encoder: CachedEncoder, policy: Policy, judges: HeldOut, what: str
+    references: Sequence[Reference], catalog: Catalog, encoder: CachedEncoder | None, policy: Policy, judges: HeldOut, what: str
 ) -> list[Link]:
     """Return a link for each reference, in order, each by a judge that was not trained on the citing paper."""
     links: dict[int, Link] = {}

@@ -1,10 +1,11 @@
-"""Trains the verdict: ``make verdict``, or ``python -m reflink.evaluation.training --works W --references R``.
+"""Trains the verdict: ``make verdict``, or ``python -m reflink.evaluation.training --works W --references R --pubmed P``.
 
 1. The pairs are the candidates, right and wrong, that the linker proposes for each query of the protocol
    (reflink.evaluation.records). It would propose the wrong candidates also if the target were missing, so the pairs cover both
    worlds.
 2. Each query is used in three forms, so that each card has enough pairs: as it is, without its title, and only the citation as
-   written. Identifiers of the reference are never used.
+   written. Identifiers of the reference are never used. The card of references without title and authors is trained on
+   PubMed's reference lists (reflink.evaluation.pubmed).
 3. ``folds.json``, written beside the model, has five models, each trained without the citing papers that it lists. In an
    evaluation no model judges papers that it was trained on (reflink.evaluation.judges).
 4. The same input gives the same model: nothing is random, and folds come from a hash of the citing paper.
@@ -23,10 +24,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from reflink.blocking.untitled import read
 from reflink.catalog import Catalog
 from reflink.encoders import Encodes
 from reflink.entities import Reference, Work
-from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
+from reflink.evaluation import pubmed
+from reflink.evaluation.records import Listing, Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.regression import Flags, Floats, train
 from reflink.evaluation.run import build_catalog, default_encoder, tracked
 from reflink.evaluation.same_record import is_same_record
@@ -72,7 +75,7 @@ class Pairs:
 
     ``rows`` float64 [n, columns]: evidence. ``y`` bool [n]: the work is the target. ``fold`` int [n]: fold of the citing paper.
     ``query`` int [n]: number of the query, form after form; numbers below ``asked`` are the references as they are.
-    ``removed`` bool [n]: the open world lacks the work.
+    ``removed`` bool [n]: the open world lacks the work. ``papers``: the citing papers.
     """
 
     rows: Floats
@@ -81,6 +84,13 @@ class Pairs:
     query: NDArray[np.int64]
     removed: Flags
     asked: int
+    papers: frozenset[str]
+
+    def and_unasked(self, other: Pairs) -> Pairs:
+        """Return these pairs and the other ones, whose queries are not counted as references as they are."""
+        both = {name: np.concatenate((getattr(self, name), getattr(other, name))) for name in ("rows", "y", "fold", "removed")}
+        query = np.concatenate((self.query, other.query + self.query.max(initial=self.asked) + 1))
+        return Pairs(**both, query=query, asked=self.asked, papers=self.papers | other.papers)
 
 
 def fold_of(citing: str) -> int:
@@ -88,7 +98,13 @@ def fold_of(citing: str) -> int:
     return int(hashlib.sha1(citing.encode(), usedforsecurity=False).hexdigest(), 16) % FOLDS
 
 
-def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder: Encodes) -> Pairs:
+def collect(
+    queries: Sequence[Query],
+    groups: Groups,
+    catalog: Catalog,
+    encoder: Encodes | None,
+    forms: Sequence[Callable[[Reference], Reference]] = FORMS,
+) -> Pairs:
     """Return all pairs proposed for the queries in the closed world, in every form.
 
     For a query without a title the first two forms are equal, so its pairs occur twice.
@@ -96,7 +112,7 @@ def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder:
     policy, removed = Policy(candidates=CANDIDATES), groups.removed()
     rows: list[Floats] = []
     kept: list[tuple[bool, int, int, bool]] = []
-    for number, form in enumerate(FORMS):
+    for number, form in enumerate(forms):
         for start in tracked(range(0, len(queries), _BATCH), "collecting pairs"):
             part = queries[start : start + _BATCH]
             forms = [form(without_identifiers(query.reference)) for query in part]
@@ -120,7 +136,33 @@ def collect(queries: Sequence[Query], groups: Groups, catalog: Catalog, encoder:
                     kept.append((cited in right, fold_of(reference.citing), asked_as, cited in removed))
             rows.append(compare_all(forms, list(works.values()), np.array(pairs, np.int64)))
     y, fold, query_, gone = zip(*kept, strict=True)
-    return Pairs(np.vstack(rows), np.array(y), np.array(fold), np.array(query_), np.array(gone), len(queries))
+    papers = frozenset(query.reference.citing for query in queries)
+    return Pairs(np.vstack(rows), np.array(y), np.array(fold), np.array(query_), np.array(gone), len(queries), papers)
+
+
+def collect_untitled(folder: Path, listings: Sequence[Listing]) -> Pairs:
+    """Return the pairs of PubMed's references without title and authors, in the listings together with PubMed's records.
+
+    For a reference whose work is present, these are all proposed works; for another one, the works at its locator that it
+    cannot cite.
+    """
+    known = pubmed.merged(listings, pubmed.read_works(folder))
+    works = {listing.work.id: listing.work for listing in known}
+    cited = [each for each in pubmed.read_references(folder) if read(each.reference.raw_text)]
+    queries = pubmed.queries(cited, works.values())
+    catalog = Catalog.empty(lexical_mode=Policy().lexical_mode)
+    catalog.add(list(works.values()))
+    present = {query.reference.id for query in queries}
+    absent = [each for each in cited if each.reference.id not in present]
+    found = [(each, id_) for each in absent for id_ in catalog.places(each.reference) if pubmed.is_false(each.ids, works[id_])]
+    references = [each.reference for each, _ in found]
+    wrong = compare_all(references, [works[id_] for _, id_ in found], np.repeat(np.arange(len(found)), 2).reshape(-1, 2))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(reference.id for reference in references))}
+    folds = np.array([fold_of(reference.citing) for reference in references], np.int64)
+    query = np.array([numbers[reference.id] for reference in references], np.int64)
+    none = np.zeros(len(found), np.bool_)
+    others = Pairs(wrong, none, folds, query, none, 0, frozenset(reference.citing for reference in references))
+    return collect(queries, Groups.read(known), catalog, None, forms=FORMS[:1]).and_unasked(others)
 
 
 def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
@@ -165,7 +207,7 @@ def precisions(pairs: Pairs, models: Sequence[Model], absent: Flags) -> list[tup
     return [(least, round(float(links.mean()), 5)) for least, links in reached if len(links)]
 
 
-def write(pairs: Pairs, queries: Sequence[Query], absent: Flags, about: dict[str, Any], out: Path) -> None:
+def write(pairs: Pairs, absent: Flags, about: dict[str, Any], out: Path) -> None:
     """Write the model to ``out`` and ``folds.json`` beside it."""
     model, left_out = fit(pairs)
     siblings = [fit(pairs, fold)[0] for fold in tracked(range(FOLDS), "training")]
@@ -175,7 +217,7 @@ def write(pairs: Pairs, queries: Sequence[Query], absent: Flags, about: dict[str
     }  # fmt: skip
     measured = [list(pair) for pair in precisions(pairs, siblings, absent)]
     _write(out, {**model.to_dict(), "precisions": measured, "training": about})
-    papers = sorted({query.reference.citing for query in queries})
+    papers = sorted(pairs.papers)
     folds = [
         {"papers": [paper for paper in papers if fold_of(paper) == fold], "model": sibling.to_dict()}
         for fold, sibling in enumerate(siblings)
@@ -192,6 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m reflink.evaluation.training", description="Trains the verdict.")
     parser.add_argument("--works", type=Path, required=True, help="as for reflink evaluate --catalog")
     parser.add_argument("--references", type=Path, required=True, help="as for reflink evaluate")
+    parser.add_argument("--pubmed", type=Path, help="folder of PubMed's records and reference lists; without, no untitled card")
     parser.add_argument("--out", type=Path, required=True, help="the model's file; folds.json is written beside it")
     parser.add_argument("--cache", type=Path, default=Path(".cache/vectors"), help="vectors encoded before (.cache/vectors)")
     args = parser.parse_args(arguments)
@@ -199,12 +242,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     groups, encoder = Groups.read(listings), default_encoder(args.cache)
     catalog = build_catalog([listing.work for listing in listings], encoder)
     pairs = collect(queries, groups, catalog, encoder)
+    if args.pubmed:
+        pairs = pairs.and_unasked(collect_untitled(args.pubmed, listings))
     about = {
         "works": len(listings), "queries": len(queries), "citing_papers": len({q.reference.citing for q in queries}),
         "encoder": encoder.name,
     }  # fmt: skip
     absent = np.array([groups.is_absent(query.truth, "open") for query in queries])
-    write(pairs, queries, absent, about, args.out)
+    write(pairs, absent, about, args.out)
     return 0
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from reflink.blocking.keys import title_words
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved, Work
 from reflink.verdict import Evidence, Judge
 from reflink.verdict.batch import compare_all
-from reflink.verdict.evidence import Floats
+from reflink.verdict.evidence import COLUMN, UNTITLED, Floats
 from reflink.verdict.reasons import IDENTIFIER_ELSEWHERE, reasons
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 #: The score of a candidate that an identifier or locator proposed.
 _CERTAIN: Final = 1.0
 _DECIMALS: Final = 6
+_CARD: Final = COLUMN["card"]
+#: Share of the best candidate's probability from which another candidate is its rival.
+_RIVAL: Final = 0.5
+#: Share of the words of two titles in common from which two records describe the same work.
+_SAME_WORK: Final = 0.6
 
 
 def rounded(value: float) -> float:
@@ -74,6 +80,7 @@ class Case:
         self._bearers = frozenset(map(catalog.canonical, bearers))
         self._proposed: dict[str, tuple[Method, float]] = {}
         self._judged: dict[str, Judged] = {}
+        self._titles: dict[str, str] = {}
         self._seen: set[str] = set()
         self.waiting: list[_Waiting] = []
         self.propose(((cited, _CERTAIN) for cited in bearers), "identifier")
@@ -99,6 +106,7 @@ class Case:
                 self._judged[candidate.cited] = Judged(
                     candidate.cited, candidate.method, candidate.score, probability, row, candidate.work.status
                 )
+                self._titles[candidate.cited] = candidate.work.title or ""
         self.waiting = []
 
     def ranked(self) -> list[Judged]:
@@ -111,10 +119,12 @@ class Case:
         return max((judged.probability for judged in self._judged.values()), default=0.0)
 
     def link(self, least: float, judge: Judge) -> Link | None:
-        """Return the link to the best candidate if its probability is at least ``least``, else None."""
+        """Return the link to the best candidate if its probability is at least ``least`` and it has no rival, else None."""
         if self.best < least or not self._judged:
             return None
         ranked = self.ranked()
+        if self._has_rival(ranked):
+            return None
         best = ranked[0]
         return Link.made(
             {
@@ -131,8 +141,19 @@ class Case:
             }
         )
 
-    def no_link(self, without_candidates: Unresolved, judge: Judge) -> Link:
-        """Return an outcome without a link. Its reason is ``without_candidates`` if there are none, else ``not-in-catalog``."""
+    def _has_rival(self, ranked: Sequence[Judged]) -> bool:
+        """Return whether another work is about as probable: a reference without title cites either of two works on one page."""
+        if len(ranked) < 2 or ranked[0].row[_CARD] != UNTITLED or ranked[1].probability < _RIVAL * ranked[0].probability:
+            return False
+        one, other = ({*title_words(self._titles[candidate.cited])} for candidate in ranked[:2])
+        return len(one & other) < _SAME_WORK * len(one | other)
+
+    def no_link(self, without_candidates: Unresolved, judge: Judge, accept: float = 1.0) -> Link:
+        """Return an outcome without a link.
+
+        Its reason is ``without_candidates`` if there are none; ``ambiguous`` if only a rival prevents a link of at least the
+        probability ``accept``; else ``not-in-catalog``.
+        """
         reference, ranked = self.reference, self.ranked()
         if not ranked:
             return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=without_candidates)
@@ -143,7 +164,7 @@ class Case:
                 "citing": reference.citing,
                 "cited": None,
                 "probability": rounded(best.probability),
-                "unresolved": "not-in-catalog",
+                "unresolved": "ambiguous" if best.probability >= accept and self._has_rival(ranked) else "not-in-catalog",
                 "reasons": self._reasons(best, judge, linked=False),
                 "evidence": Evidence(*best.row.tolist()).present(),
                 "runner_up": _candidate(best),

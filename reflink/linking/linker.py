@@ -126,7 +126,9 @@ def lexical_step(
     links = []
     for case, item, text in zip(cases, opens, texts, strict=True):
         nothing = not text and not item.found.by_identifier
-        links.append(case.link(policy.accept, judge) or case.no_link("empty" if nothing else "no-candidate", judge))
+        links.append(
+            case.link(policy.accept, judge) or case.no_link("empty" if nothing else "no-candidate", judge, policy.accept)
+        )
     watch.lap("verdict")
     return links
 

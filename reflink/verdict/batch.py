@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from reflink.blocking.untitled import Untitled, in_supplement, title_proper
 from reflink.entities import ID_KINDS, Ids, Reference, Work
 from reflink.folding import folded_words
-from reflink.verdict.evidence import COLUMN, Evidence, Floats
+from reflink.verdict.evidence import COLUMN, UNTITLED, Evidence, Floats
 from reflink.verdict.kernels import comparing
 from reflink.verdict.kernels.gathering import gather
 from reflink.verdict.kernels.packing import Packed, pack
@@ -37,10 +38,11 @@ def compare_all(
     """
     if not len(pairs):
         return np.empty((0, len(COLUMN)))
-    gathered = gather(references, works)
+    gathered, untitled = gather(references, works)
     packed = pack(gathered)
     settle_marks(packed, references, works)
     rows = comparing.fill(packed, pairs + np.array([0, len(references)]), gathered.groups)
+    compare_untitled(rows, untitled, works, pairs)
     compare_identifiers(rows, references, works, pairs)
     if by_identifier is not None:
         rows[by_identifier, _IDENTIFIER] = 1.0
@@ -54,6 +56,30 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
     """
     rows = compare_all([reference], [work], np.zeros((1, 2), np.int64), np.array([by_identifier]))
     return Evidence(*rows[0].tolist())
+
+
+def compare_untitled(rows: Floats, untitled: Mapping[int, Untitled], works: Sequence[Work], pairs: Rows) -> None:
+    """Complete the rows of references without title and authors.
+
+    Since nothing else is known of such a reference, a page of a supplement ("S12") differs from a page ("12"), and the venue is
+    also compared with the title proper of the work's venue.
+    """
+    if not untitled:
+        return
+    (selected,) = np.nonzero(np.isin(pairs[:, 0], list(untitled)))
+    rows[selected, COLUMN["card"]], rows[selected, COLUMN["bare"]] = UNTITLED, 0.0
+    venues: list[int] = []
+    for row in selected[rows[selected, COLUMN["page"]] > 0].tolist():
+        fields, work = untitled[int(pairs[row, 0])], works[pairs[row, 1]]
+        if in_supplement(fields.first_page) != in_supplement(work.fpage or ""):
+            rows[row, COLUMN["page"]] = 0.0
+        elif rows[row, COLUMN["venue"]] < 1.0:
+            venues.append(row)
+    if venues:
+        named = [Reference(id="", citing="", position=1, venue=untitled[int(pairs[row, 0])].venue) for row in venues]
+        proper = [Work(id="", venue=title_proper(works[pairs[row, 1]].venue or "")) for row in venues]
+        again = compare_all(named, proper, np.repeat(np.arange(len(venues)), 2).reshape(-1, 2))[:, COLUMN["venue"]]
+        rows[venues, COLUMN["venue"]] = np.fmax(rows[venues, COLUMN["venue"]], again)
 
 
 def settle_marks(packed: Packed, references: Sequence[Reference], works: Sequence[Work]) -> None:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 _SILENT: Final = math.nan
 
-#: Fields of a reference: a title; other fields only; only the citation as written.
-TITLED, TAGGED, WRITTEN = 0, 1, 2
+#: Fields of a reference: a title; other fields only; only the citation as written; only journal, year, volume and page,
+#: tagged or as written.
+TITLED, TAGGED, WRITTEN, UNTITLED = 0, 1, 2, 3
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,8 @@ class Evidence(NamedTuple):
     ``venue``: share of words that agree. ``numbers``: 1 if one title has a number that the other lacks, 2 if each has.
     ``title_year``: 1 if years in the titles name the same instalment, 0 if not. ``marks``: 1 if one title is that of an
     erratum, a reply, a summary… and the other is not. ``identifier``: 1 shared, 0 contradicted. ``bare``: 1 if the reference
-    has no field but identifiers. ``card``: TITLED, TAGGED or WRITTEN by the fields of the reference; selects the scorecard.
+    has no field but identifiers. ``card``: TITLED, TAGGED, WRITTEN or UNTITLED by the fields of the reference; selects the
+    scorecard.
 
     If the reference has no title, ``numbers``, ``title_year`` and ``marks`` compare the work's title with the text.
     """

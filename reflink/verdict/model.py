@@ -1,4 +1,4 @@
-"""The verdict's model: three scorecards, one for each kind of reference, and the meaning of their sums (model.json).
+"""The verdict's model: four scorecards, one for each kind of reference, and the meaning of their sums (model.json).
 
 The points of the metadata are trained on references whose target is known by identifier (reflink.evaluation.training).
 Identifiers themselves therefore cannot be trained; their two weights are constants, explained in that module.
@@ -19,8 +19,8 @@ from reflink.verdict.evidence import COLUMN, Evidence, Floats
 from reflink.verdict.kernels.points import log_odds
 from reflink.verdict.scorecard import FEATURES, features
 
-#: Names of the cards, by the fields that a reference has: TITLED, TAGGED, WRITTEN of reflink.verdict.evidence.
-CARDS: Final = ("titled", "tagged", "written")
+#: Names of the cards, by the fields that a reference has: TITLED, TAGGED, WRITTEN, UNTITLED of reflink.verdict.evidence.
+CARDS: Final = ("titled", "tagged", "written", "untitled")
 SUBJECTS: Final = tuple(sorted({feature.subject for feature in FEATURES}))
 _SUBJECT: Final = np.array([SUBJECTS.index(feature.subject) for feature in FEATURES])
 _FURTHEST: Final = 30.0

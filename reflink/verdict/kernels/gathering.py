@@ -10,6 +10,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.blocking.untitled import Untitled, untitled
 from reflink.entities import Reference, Work
 from reflink.folding import _SCRAMBLED, _unscramble
 from reflink.verdict.kernels import letters
@@ -59,18 +60,26 @@ class Gathered(NamedTuple):
     letters: int
 
 
-def gather(references: Sequence[Reference], works: Sequence[Work]) -> Gathered:
-    """Return the references, then the works, in the form that the kernels read."""
+def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gathered, dict[int, Untitled]]:
+    """Return the references, then the works, in the form that the kernels read.
+
+    Also return the fields of the references without title and authors, by their positions.
+    """
     parts: list[str] = []
     years: list[Any] = []
     counts: list[int] = []
     groups: list[bool] = []
-    for reference in references:
+    only: dict[int, Untitled] = {}
+    for row, reference in enumerate(references):
         title, names, venue, year, volume, page, chapter, text, bare, *group = _of_reference(reference.__dict__)
+        text = text if bare is None else bare
+        if not (title or chapter or names or any(group)) and (fields := untitled(venue, year, volume, page, text)):
+            only[row] = fields
+            (venue, year, volume, page), text = fields, ""
         title = title or chapter or (not volume and venue) or ""
         if len(names) > AUTHOR_LIMIT:
             names = names[:AUTHOR_LIMIT]
-        parts += (title, venue or "", volume or "", page or "", text if bare is None else bare)
+        parts += (title, venue or "", volume or "", page or "", text)
         parts += names
         years.append(year if year is None or -YEAR_LIMIT < year < YEAR_LIMIT else None)
         counts.append(len(names))
@@ -102,9 +111,10 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> Gathered:
         fold_starts, fold_ends = starts.copy(), ends.copy()
         fold_starts[scrambled], fold_ends[scrambled] = more_starts + len(codes), more_ends + len(codes)
         codes, size = np.concatenate((codes, more)), size + more_size
-    return Gathered(
+    gathered = Gathered(
         codes, first, starts, ends, fold_starts, fold_ends, np.array(years, np.float64), np.array(groups, np.bool_), size
     )
+    return gathered, only
 
 
 def _right(part: str, field: int, first: Ints) -> str:

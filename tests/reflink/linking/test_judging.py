@@ -13,6 +13,7 @@ from reflink.entities import Ids, Method, Reference, Work
 from reflink.linking.judging import Case, Judged, judge_all, rounded
 from reflink.verdict import Evidence, evidence
 from reflink.verdict.evidence import Floats
+from reflink.verdict.judge import shipped
 from reflink.verdict.reasons import IDENTIFIER_ELSEWHERE, VOCABULARY
 from tests.profiles import examples
 from tests.reflink.verdict.evidences import sensible
@@ -227,6 +228,27 @@ def test_equal_works_rank_by_id_and_records_of_one_work_are_one_candidate() -> N
     ranked = judged(catalog_of([worse, twin, same]), reference).ranked()
     assert [each.cited for each in ranked] == ["doi:10.1/0", "doi:10.1/2"]
     assert Evidence(*ranked[0].row.tolist()).equal == 1, "the better record of the one work counts"
+
+
+@pytest.mark.parametrize(
+    ("title", "outcome"),
+    [("A reply to the authors", (None, "ambiguous")), (f"{TITLES[0]} (2nd record)", ("doi:10.1/0", None))],
+)
+def test_two_works_at_the_locator_of_a_reference_without_title_are_ambiguous(
+    title: str, outcome: tuple[str | None, str | None]
+):
+    catalog = Catalog.empty(lexical_mode=None)
+    fields: dict[str, Any] = {"venue": "New Phytologist", "year": 2007, "volume": "175", "fpage": "81"}
+    catalog.add([Work(id=f"doi:10.1/{n}", title=name, **fields) for n, name in enumerate((TITLES[0], title))])
+    reference = Reference(id="r", citing="c", position=1, raw_text="New Phytol. 2007 Jul;175(1):81-93")
+    case = Case(reference, (), catalog.places(reference), catalog)
+    judge_all([case], shipped(), 0.5)
+    link = case.link(0.5, shipped()) or case.no_link("no-candidate", shipped(), 0.5)
+    assert (link.cited, link.unresolved) == outcome
+    assert link.runner_up is not None
+    assert {"venue matches", "page matches", "year matches"} <= {*link.reasons}
+    one = case.no_link("no-candidate", shipped(), 1.0)
+    assert one.unresolved == "not-in-catalog"
 
 
 def test_a_candidate_keeps_the_method_of_its_first_proposal() -> None:

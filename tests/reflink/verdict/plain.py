@@ -10,6 +10,9 @@ import re
 import unicodedata
 from functools import cache
 
+import numpy as np
+
+from reflink.blocking.untitled import in_supplement, title_proper, untitled
 from reflink.entities import ID_KINDS, Ids, Reference, Work
 from reflink.folding import _LETTERS
 from reflink.verdict.evidence import Evidence
@@ -149,6 +152,11 @@ def venues(a: str, b: str) -> float:
 
 def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
     """As reflink.verdict.evidence, to twelve decimals."""
+    only = None
+    if not (reference.title or reference.chapter_title or reference.last_names or reference.collab or reference.collectives):
+        only = untitled(reference.venue, reference.year, reference.volume, reference.first_page, reference.raw_query)
+    if only is not None:
+        reference = reference.model_copy(update={**only._asdict(), "raw_text": "", "raw_noid": None})
     reference, work = (each.model_copy(update={"year": said_year(each.year)}) for each in (reference, work))
     title = (reference.title or reference.chapter_title or (None if reference.volume else reference.venue) or "")[:400]
     other = (work.title or (None if work.volume else work.venue) or "")[:400]
@@ -196,6 +204,12 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         found["identifier"] = identifier
     tagged = names or reference.venue or reference.volume or reference.first_page
     found |= {"bare": not x and not names and len(raw) < 8, "card": 0 if x else 1 if tagged else 2}
+    if only is not None:
+        found |= {"bare": False, "card": 3}
+        if found.get("page") and in_supplement(only.first_page) != in_supplement(work.fpage or ""):
+            found["page"] = 0.0
+        elif found.get("page") and work.venue:
+            found["venue"] = np.fmax(found["venue"], venues(only.venue, title_proper(work.venue)))
     return Evidence(**{name: float(value) for name, value in found.items()})
 
 

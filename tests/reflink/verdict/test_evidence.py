@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
 from reflink.verdict import Evidence, evidence
-from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN
+from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, UNTITLED, WRITTEN
 from reflink.verdict.rules import CUT, UNSEEN, WEAK
 from tests.profiles import examples
 from tests.reflink.verdict import plain
@@ -21,7 +21,7 @@ from tests.reflink.verdict.awkward import field, names, pairs, short, year
 #: The values of columns with few values; the minimum and maximum of the others.
 VALUES = {
     "equal": {0, 1}, "beginning": {0, 1}, "group": {0, 1}, "title_year": {0, 1}, "marks": {0, 1}, "identifier": {0, 1},
-    "bare": {0, 1}, "numbers": {0, 1, 2}, "card": {TITLED, TAGGED, WRITTEN}, "volume": {0, UNSEEN, CUT, 1},
+    "bare": {0, 1}, "numbers": {0, 1, 2}, "card": {TITLED, TAGGED, WRITTEN, UNTITLED}, "volume": {0, UNSEEN, CUT, 1},
     "page": {0, UNSEEN, WEAK, 1}, "first_author": {0, 0.8, 1},
 }  # fmt: skip
 BOUNDS = {
@@ -129,6 +129,9 @@ def test_the_evidence_of_a_pair() -> None:
         ({"venue": "Crop Sci", "volume": "1"}, TAGGED),
         ({"last_names": ["Li"]}, TAGGED),
         ({"raw_text": "Li. Wheat. Crop Sci"}, WRITTEN),
+        ({"raw_text": "Crop Sci. 1999 Mar;3(2):9-12"}, UNTITLED),
+        ({"venue": "Crop Sci", "year": 1999, "volume": "3", "first_page": "9"}, UNTITLED),
+        ({"venue": "Crop Sci", "year": 1999, "volume": "3", "first_page": "9", "raw_text": "Li. Wheat. Crop Sci 3"}, TAGGED),
         ({}, WRITTEN),
     ],
 )

@@ -89,7 +89,7 @@ def test_the_fields_of_a_work_are_found_in_an_untagged_citation() -> None:
 
 def test_single_digits_match_only_as_an_adjacent_volume_and_page() -> None:
     work = _work(volume="3", fpage="9")
-    for text in ("Li. Wheat. J 1999;3:9-13", "Li. Wheat. J 1999;3(4):9", "Li. Wheat 3 9"):
+    for text in ("Li, Wu. Wheat. J 1999;3:9-13", "Li, Wu. Wheat. J 1999;3(4):9", "Li. Wheat 3 9"):
         found = evidence(_reference(raw_text=text), work)
         assert (found.volume, found.page) == (1.0, 1.0)
     for text in ("Li. 9 kinds of wheat. J 1999;3", "Li. Wheat 3 of 4 or 5 and 9"):

@@ -1,0 +1,101 @@
+"""Recognise citations without title and authors: "Neuroimage. 2009 Jun;46(2):516-21".
+
+PubMed's reference lists, chemistry and physics cite so. Three orders of the fields are known:
+
+- journal, year, volume, page: "Angew. Chem. 2013, 125, 3016-3020", "J Lab Clin Med. 1977 Aug;90(2):249-58"
+- journal, volume, page, year: "Phys. Rev. Lett. 102, 123456 (2009)"
+- journal, volume, year, page: "Nature 227 (1970) 680-685"
+
+A text is such a citation only as a whole. Its journal is one sentence, or parts that each may be an abbreviation, so a text
+with a title or with names does not match.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+#: Maximum characters of a citation, words of a journal, and words of one abbreviated part of it ("Cell Biol.").
+_MAX_TEXT: Final = 160
+_MAX_WORDS: Final = 14
+_MAX_PART: Final = 3
+
+_YEAR: Final = r"(?P<year>(?:1[6-9]|20)\d\d)[a-z]?"
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|fall|autumn|winter)[a-z]*\.?"
+_DATE: Final = rf"{_YEAR}(?:[\s,]+{_MONTH}(?:\s?[-–/]\s?{_MONTH})?)?(?:\s+\d\d?(?:\s?[-–]\s?\d\d?)?)?"
+_SUPPLEMENT: Final = r"(?:\s?\(?(?:suppl|pt|spec)[^:;,]{0,16})"
+_ISSUE: Final = rf"(?:\s?\([^()]{{0,24}}\)|{_SUPPLEMENT}){{0,2}}"
+_VOLUME: Final = r"(?:vol(?:ume)?\.?\s?)?(?P<volume>[a-z]{0,3}\d{1,4}[a-z]?)(?:\s?[-–/]\s?\d{1,4})?" + _ISSUE
+_REST: Final = r"(?:\s?[-–]{1,2}\s?[a-z]{0,3}\d{1,8}[a-z]?(?:\.e?\d{1,3})?|,\s?[a-z]?\d{1,5}){0,4}\+?"
+_PAGE: Final = r"(?:pp?\.?\s?)?(?P<page>[a-z]{0,4}\.?\d{1,8}(?:\.[a-z]?\d{1,8})?[a-z]?)" + _REST
+_JOURNAL: Final = r"(?P<journal>[^\W_](?:[^;:,\d?]|\((?:19|20)\d\d\)|,(?=[^()]*\))){1,118}?)"
+_TAIL: Final = r"(?:[\s.;,]*(?:discussion|author reply|reply|quiz|passim|review|epub|erratum|\[pubmed\])[^:]{0,24})?[\s.;,\])]*"
+_ORDERS: Final = tuple(
+    re.compile(r"\s*(?:\[?\d{1,3}[\]).]\s+)?" + order + _TAIL, re.IGNORECASE)
+    for order in (
+        rf"{_JOURNAL}[\s.,]+\(?{_DATE}\)?\s?[;,:]\s?{_VOLUME}\s?[:,;]\s?{_PAGE}",
+        rf"{_JOURNAL}[\s.,]+{_VOLUME}\s?[:,;]\s?{_PAGE}[\s,]*\({_YEAR}\)",
+        rf"{_JOURNAL}[\s.,]+{_VOLUME}\s?\({_YEAR}\)\s?[:,;]?\s?{_PAGE}",
+    )
+)
+_BRACKETS: Final = re.compile(r"\([^()]*\)")
+#: The first author of a citation that has one: "Huskisson EC". Alone it may be a journal if its name is short: "Plant J".
+_PERSON: Final = re.compile(r"[^\W\d_][\w'’-]{3,} [A-Z]{1,3}")
+_PERSON_ALONE: Final = re.compile(r"[^\W\d_][\w'’-]{8,} [A-Z]{1,3}")
+_SUBTITLE: Final = re.compile(r" [:=] |: |; |(?<=\w{9})\. ")
+_FUER: Final = re.compile(r" f(?:u|ü|ue)r ", re.IGNORECASE)
+_YEAR_ALONE: Final = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
+
+
+class Untitled(NamedTuple):
+    """The fields of a reference without title and authors, as written."""
+
+    venue: str
+    year: int
+    volume: str
+    first_page: str
+
+
+def untitled(venue: str | None, year: int | None, volume: str | None, page: str | None, text: str) -> Untitled | None:
+    """Return the fields of a reference without title and authors; None if its text may have a title or authors.
+
+    Tagged fields outrank the text. Returns None too if journal, year, volume or page is missing.
+    """
+    if text and (found := read(text)):
+        return Untitled(venue or found.venue, year or found.year, volume or found.volume, page or found.first_page)
+    return None if text or not (venue and year and volume and page) else Untitled(venue, year, volume, page)
+
+
+@lru_cache(maxsize=1 << 12)
+def read(text: str) -> Untitled | None:
+    """Return the fields of a citation that has a journal, a year, a volume and a page, and nothing else; else None."""
+    if len(text) > _MAX_TEXT or not _YEAR_ALONE.search(text):
+        return None
+    for order in _ORDERS:
+        if (found := order.fullmatch(text)) and _is_journal(found["journal"]):
+            return Untitled(found["journal"].strip(" ."), int(found["year"]), found["volume"], found["page"])
+    return None
+
+
+def _is_journal(text: str) -> bool:
+    """Return whether the text may be the name of a journal: one sentence, or parts that each may be abbreviated."""
+    parts = re.split(r"\.\s+", _BRACKETS.sub(" ", text).strip(" ."))
+    counts = [len(part.split()) for part in parts]
+    if (_PERSON if len(parts) > 1 else _PERSON_ALONE).fullmatch(parts[0]):
+        return False
+    return 0 < sum(counts) <= _MAX_WORDS and (len(parts) == 1 or max(counts) <= _MAX_PART)
+
+
+def in_supplement(page: str) -> bool:
+    """Return whether the page is one of a supplement: "S12"."""
+    return page[:1] in ("s", "S") and page[1:2].isdigit()
+
+
+def title_proper(venue: str) -> str:
+    """Return a journal's title without subtitle, parallel title and "für".
+
+    "FASEB journal : official publication of …" gives "FASEB journal". A full stop ends a title only after a long word, since
+    others are abbreviated.
+    """
+    return _FUER.sub(" ", _SUBTITLE.split(venue, maxsplit=1)[0])

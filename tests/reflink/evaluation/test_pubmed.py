@@ -1,0 +1,73 @@
+"""PubMed's reference lists: reading, merging with a catalog, and the training of the card of references without title."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+
+from reflink.entities import Ids, Work
+from reflink.evaluation import pubmed
+from reflink.evaluation.records import Listing
+from reflink.evaluation.training import collect_untitled, fit
+from reflink.verdict.evidence import COLUMN, UNTITLED
+
+RECORDS = [
+    {
+        "id": f"pmid:{n}", "pmid": str(n), "title": f"Observation number {n} of mountain birds", "authors": [f"Author{n}"],
+        "venue": "Journal of birds : official publication", "year": 2000 + n % 10, "volume": str(n),
+        "pages": f"{10 * n + 11}-{10 * n + 19}",
+    }
+    for n in range(1, 31)
+]  # fmt: skip
+
+
+def folder(path: Path) -> Path:
+    """Write the records, and a reference to each of them and to an absent work at the same locator of another journal."""
+    references = []
+    for n, record in enumerate(RECORDS, 1):
+        first, _, _ = str(record["pages"]).partition("-")
+        where = f"{record['year']} Mar;{record['volume']}(2):{first}-9"
+        for journal, pmid in (("J Birds", str(n)), ("Acta Botanica", str(1000 + n))):
+            citing = f"pmid:{9000 + n % 7}"
+            references.append({"citing": citing, "n": n, "raw": f"{journal}. {where}. PMID: {pmid}", "ids": {"pmid": pmid}})
+    references.append({"citing": "pmid:1", "n": 1, "raw": "without an id"})
+    for name, lines in (("works", RECORDS), ("references_dev", references)):
+        (path / f"{name}.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    return path
+
+
+def test_references_have_ids_and_texts_without_identifiers(tmp_path: Path):
+    cited = list(pubmed.read_references(folder(tmp_path)))
+    assert len(cited) == 2 * len(RECORDS)
+    assert (cited[0].ids, cited[0].reference.raw_text) == (Ids(pmid="1"), "J Birds. 2001 Mar;1(2):21-9.")
+
+
+def test_a_record_completes_the_work_with_its_identifier(tmp_path: Path):
+    listed = [Listing(Work(id="doi:10.1/a", ids=Ids(doi="10.1/a", pmid="1"), year=1999), "group")]
+    (known, *others) = pubmed.merged(listed, pubmed.read_works(folder(tmp_path)))
+    assert (known.group, known.work.id, known.work.year, known.work.fpage) == ("group", "doi:10.1/a", 1999, "21")
+    assert len(others) == len(RECORDS) - 1
+    works = [listing.work for listing in (known, *others)]
+    truths = {query.truth for query in pubmed.queries(pubmed.read_references(tmp_path), works)}
+    assert truths == {work.id for work in works}
+
+
+def test_a_link_is_false_only_if_an_identifier_differs():
+    work = Work(id="x", ids=Ids(pmid="1", doi="10.1/a"))
+    assert pubmed.is_false(Ids(pmid="2"), work)
+    assert not pubmed.is_false(Ids(pmid="2", doi="10.1/a"), work)
+    assert not pubmed.is_false(Ids(pmid="2"), Work(id="x", ids=Ids(doi="10.1/a")))
+
+
+def test_the_card_of_references_without_title_is_trained_on_locators_and_venues(tmp_path: Path):
+    pairs = collect_untitled(folder(tmp_path), [])
+    assert (pairs.rows[:, COLUMN["card"]] == UNTITLED).all()
+    assert pairs.y.sum() == len(RECORDS)
+    assert pairs.papers == {f"pmid:{9000 + n}" for n in range(7)}
+    model, _ = fit(pairs)
+    found = model.probabilities(pairs.rows)
+    assert found[pairs.y].min() > 0.5 > found[~pairs.y].max()
+    assert not np.isnan(pairs.rows[pairs.y][:, COLUMN["venue"]]).any()
