@@ -48,10 +48,11 @@ def test_the_numbers_of_features_and_points_are_current() -> None:
     text = section("Scorecards")
     assert f"has {len(FEATURES)} features" in text
     model = shipped().to_dict()["cards"]
-    titled, tagged, written = (len(model[card]["points"]) for card in CARDS)
+    titled, tagged, written, untitled = (len(model[card]["points"]) for card in CARDS)
     assert f"(*titled*, {titled} points that are not 0)" in text
     assert f"(*tagged*, {tagged})" in text
     assert f"(*written*, {written})" in text
+    assert f"(*untitled*, {untitled})" in text
 
 
 def test_the_pairs_left_out_of_training_are_counted() -> None:

@@ -8,7 +8,8 @@ that may cite it; most works lead to none. A key is the prefix of its family and
 - ``n:`` the first author and the beginning of the title; ``e:`` the first author, the year and the end of the title
 - ``d:`` the year and a short title, used by references without an author
 - ``p:`` year, volume, first page and the title's first letter; ``q:`` the first author, year and first page
-- ``a:``, ``y:`` locators (reflink.blocking.locators); references without author or title use ``y:``
+- ``a:``, ``y:`` locators (reflink.blocking.locators); references without author or title use ``y:``, also if they are mere text
+  (reflink.blocking.untitled)
 - ``f:`` the year and three consecutive words of the title, used by references whose title is not tagged
 
 1. A reference has only as many keys as it needs to find its work.
@@ -31,7 +32,7 @@ from reflink.entities import ID_KINDS, Reference, Work
 from reflink.folding import folded_words
 
 #: Version of the rules for keys.
-RULES: Final = 1
+RULES: Final = 2
 #: Maximum number of keys of a record.
 MAX_KEYS: Final = 16
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -75,7 +75,7 @@ class Pairs:
 
     ``rows`` float64 [n, columns]: evidence. ``y`` bool [n]: the work is the target. ``fold`` int [n]: fold of the citing paper.
     ``query`` int [n]: number of the query, form after form; numbers below ``asked`` are the references as they are.
-    ``removed`` bool [n]: the open world lacks the work. ``papers``: the citing papers.
+    ``removed`` bool [n]: the open world lacks the work.
     """
 
     rows: Floats
@@ -84,13 +84,12 @@ class Pairs:
     query: NDArray[np.int64]
     removed: Flags
     asked: int
-    papers: frozenset[str]
 
     def and_unasked(self, other: Pairs) -> Pairs:
         """Return these pairs and the other ones, whose queries are not counted as references as they are."""
         both = {name: np.concatenate((getattr(self, name), getattr(other, name))) for name in ("rows", "y", "fold", "removed")}
         query = np.concatenate((self.query, other.query + self.query.max(initial=self.asked) + 1))
-        return Pairs(**both, query=query, asked=self.asked, papers=self.papers | other.papers)
+        return Pairs(**both, query=query, asked=self.asked)
 
 
 def fold_of(citing: str) -> int:
@@ -115,13 +114,12 @@ def collect(
     for number, form in enumerate(forms):
         for start in tracked(range(0, len(queries), _BATCH), "collecting pairs"):
             part = queries[start : start + _BATCH]
-            forms = [form(without_identifiers(query.reference)) for query in part]
+            references = [form(without_identifiers(query.reference)) for query in part]
             works: dict[str, Work] = {}
             pairs: list[tuple[int, int]] = []
             at: dict[str, int] = {}
-            for row, (query, reference, ids) in enumerate(
-                zip(part, forms, propose(forms, catalog, encoder, policy), strict=True)
-            ):
+            proposed = propose(references, catalog, encoder, policy)
+            for row, (query, reference, ids) in enumerate(zip(part, references, proposed, strict=True)):
                 right, own = set(groups.same(query.truth)), catalog.canonical(reference.citing)
                 cited_work = catalog.get(query.truth)
                 for cited in ids:
@@ -134,14 +132,15 @@ def collect(
                     pairs.append((row, at.setdefault(cited, len(at))))
                     asked_as = number * len(queries) + start + row
                     kept.append((cited in right, fold_of(reference.citing), asked_as, cited in removed))
-            rows.append(compare_all(forms, list(works.values()), np.array(pairs, np.int64)))
+            rows.append(compare_all(references, list(works.values()), np.array(pairs, np.int64)))
     y, fold, query_, gone = zip(*kept, strict=True)
-    papers = frozenset(query.reference.citing for query in queries)
-    return Pairs(np.vstack(rows), np.array(y), np.array(fold), np.array(query_), np.array(gone), len(queries), papers)
+    return Pairs(np.vstack(rows), np.array(y), np.array(fold), np.array(query_), np.array(gone), len(queries))
 
 
-def collect_untitled(folder: Path, listings: Sequence[Listing]) -> Pairs:
-    """Return the pairs of PubMed's references without title and authors, in the listings together with PubMed's records.
+def collect_untitled(folder: Path, listings: Sequence[Listing]) -> tuple[Pairs, set[str]]:
+    """Return the pairs of PubMed's references without title and authors, and their citing papers.
+
+    The works are those of the listings together with PubMed's records.
 
     For a reference whose work is present, these are all proposed works; for another one, the works at its locator that it
     cannot cite.
@@ -161,8 +160,9 @@ def collect_untitled(folder: Path, listings: Sequence[Listing]) -> Pairs:
     folds = np.array([fold_of(reference.citing) for reference in references], np.int64)
     query = np.array([numbers[reference.id] for reference in references], np.int64)
     none = np.zeros(len(found), np.bool_)
-    others = Pairs(wrong, none, folds, query, none, 0, frozenset(reference.citing for reference in references))
-    return collect(queries, Groups.read(known), catalog, None, forms=FORMS[:1]).and_unasked(others)
+    others = Pairs(wrong, none, folds, query, none, 0)
+    papers = {reference.citing for reference in [*references, *(query.reference for query in queries)]}
+    return collect(queries, Groups.read(known), catalog, None, forms=FORMS[:1]).and_unasked(others), papers
 
 
 def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
@@ -207,7 +207,7 @@ def precisions(pairs: Pairs, models: Sequence[Model], absent: Flags) -> list[tup
     return [(least, round(float(links.mean()), 5)) for least, links in reached if len(links)]
 
 
-def write(pairs: Pairs, absent: Flags, about: dict[str, Any], out: Path) -> None:
+def write(pairs: Pairs, papers: Collection[str], absent: Flags, about: dict[str, Any], out: Path) -> None:
     """Write the model to ``out`` and ``folds.json`` beside it."""
     model, left_out = fit(pairs)
     siblings = [fit(pairs, fold)[0] for fold in tracked(range(FOLDS), "training")]
@@ -217,9 +217,8 @@ def write(pairs: Pairs, absent: Flags, about: dict[str, Any], out: Path) -> None
     }  # fmt: skip
     measured = [list(pair) for pair in precisions(pairs, siblings, absent)]
     _write(out, {**model.to_dict(), "precisions": measured, "training": about})
-    papers = sorted(pairs.papers)
     folds = [
-        {"papers": [paper for paper in papers if fold_of(paper) == fold], "model": sibling.to_dict()}
+        {"papers": [paper for paper in sorted(papers) if fold_of(paper) == fold], "model": sibling.to_dict()}
         for fold, sibling in enumerate(siblings)
     ]
     _write(out.with_name("folds.json"), {"folds": folds})
@@ -242,14 +241,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     groups, encoder = Groups.read(listings), default_encoder(args.cache)
     catalog = build_catalog([listing.work for listing in listings], encoder)
     pairs = collect(queries, groups, catalog, encoder)
+    papers = {query.reference.citing for query in queries}
     if args.pubmed:
-        pairs = pairs.and_unasked(collect_untitled(args.pubmed, listings))
+        untitled, more = collect_untitled(args.pubmed, listings)
+        pairs, papers = pairs.and_unasked(untitled), papers | more
     about = {
         "works": len(listings), "queries": len(queries), "citing_papers": len({q.reference.citing for q in queries}),
         "encoder": encoder.name,
     }  # fmt: skip
     absent = np.array([groups.is_absent(query.truth, "open") for query in queries])
-    write(pairs, absent, about, args.out)
+    write(pairs, papers, absent, about, args.out)
     return 0
 
 

@@ -26,7 +26,7 @@ _METHOD = (
 )
 _UNRESOLVED = (
     "unresolved: enum was ['below-threshold', 'empty', 'no-candidate', 'not-in-catalog'] and is "
-    "['below-threshold', 'empty', 'forbidden', 'no-candidate', 'not-in-catalog', 'withdrawn']"
+    "['ambiguous', 'below-threshold', 'empty', 'forbidden', 'no-candidate', 'not-in-catalog', 'withdrawn']"
 )
 KNOWN = {
     name: [f"{where}.{_METHOD}", f"{where}.{_UNRESOLVED}"]

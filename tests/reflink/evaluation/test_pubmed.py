@@ -63,10 +63,10 @@ def test_a_link_is_false_only_if_an_identifier_differs():
 
 
 def test_the_card_of_references_without_title_is_trained_on_locators_and_venues(tmp_path: Path):
-    pairs = collect_untitled(folder(tmp_path), [])
+    pairs, papers = collect_untitled(folder(tmp_path), [])
     assert (pairs.rows[:, COLUMN["card"]] == UNTITLED).all()
     assert pairs.y.sum() == len(RECORDS)
-    assert pairs.papers == {f"pmid:{9000 + n}" for n in range(7)}
+    assert papers == {f"pmid:{9000 + n}" for n in range(7)}
     model, _ = fit(pairs)
     found = model.probabilities(pairs.rows)
     assert found[pairs.y].min() > 0.5 > found[~pairs.y].max()

@@ -30,8 +30,7 @@ from reflink.evaluation.training import (
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, hidden
 from reflink.verdict import Evidence, Model, evidence
-from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN
-from reflink.verdict.model import CARDS
+from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, UNTITLED, WRITTEN
 from reflink.verdict.scorecard import FEATURES
 from tests.reflink.evaluation.worldfiles import Hashed, titles, write
 from tests.reflink.verdict.evidences import rows
@@ -134,7 +133,7 @@ def test_folds_are_even_and_of_the_paper_alone() -> None:
 def test_pairs_are_right_and_wrong_ones_on_every_card_and_without_identifiers(pairs: Pairs) -> None:
     assert len(pairs.rows) == len(pairs.y) == len(pairs.fold) == len(pairs.query) == len(pairs.removed)
     cards = pairs.rows[:, COLUMN["card"]]
-    for card in range(len(CARDS)):
+    for card in range(UNTITLED):
         assert pairs.y[cards == card].any()
         assert not pairs.y[cards == card].all()
     assert np.isnan(pairs.rows[:, COLUMN["identifier"]]).all()
@@ -161,13 +160,13 @@ def test_the_model_separates_a_work_from_its_erratum_and_keeps_the_signs(pairs: 
     p = model.probabilities(pairs.rows)
     as_they_are = pairs.query < pairs.asked
     assert p[as_they_are & pairs.y].min() > p[as_they_are & ~pairs.y].max()
-    for points in model.points:
+    for points in model.points[:UNTITLED]:
         assert all(value * feature.sign >= feature.least for feature, value in zip(FEATURES, points, strict=False))
 
 
 def test_the_zero_of_a_subject_lies_between_right_and_wrong_pairs(pairs: Pairs, fitted: tuple[Model, int]) -> None:
     model, _ = fitted
-    for card in range(len(CARDS)):
+    for card in range(UNTITLED):
         mine = pairs.rows[:, COLUMN["card"]] == card
         given = [model.contributions(row) for row in pairs.rows[mine]]
         for subject in ("authors", "title"):
