@@ -19,7 +19,7 @@ Method = Literal["identifier", "place", "semantic", "lexical", "curator"]
 
 #: The reason why a reference has no link. ``empty``: it has no text to search by. ``no-candidate``: no work is similar.
 #: ``below-threshold``: the stage's own score was too low. ``not-in-catalog``: the best candidate is another work.
-#: ``ambiguous``: it has neither title nor authors, and two works have its journal, year, volume and page.
+#: ``ambiguous``: it has neither title nor authors, and two works fit its journal, year, volume and page about equally.
 #: ``withdrawn``: its linked work was withdrawn, and it is being re-evaluated. ``forbidden``: a curator forbids the link.
 Unresolved = Literal["empty", "no-candidate", "below-threshold", "not-in-catalog", "ambiguous", "withdrawn", "forbidden"]
 

@@ -5,7 +5,7 @@
 glutton    17,015 citations as GROBID read them from PDF, with DOIs: linked into the works of the shared data, in which most
            have no target, and into works made of the citations themselves; the text alone, and with fields.
 fuzzycat   318 pairs of records: same work or not. The verdict on each pair, in both directions, at 0.5.
-pubmed     139,476 citations as mere text from PubMed's reference lists, 38% of them without title and authors.
+pubmed     85,218 citations as mere text from PubMed's reference lists, 61% of them without title and authors.
 dblp-acm   2,616 records of DBLP linked into 2,294 of ACM; and the verdict on Ditto's test pairs, structured and dirty.
 
 Identifiers are never used. Nothing was trained on these sets, but 137 of glutton's citations begin like one that the verdict

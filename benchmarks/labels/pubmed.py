@@ -1,4 +1,4 @@
-"""PubMed's reference lists: 139,476 citations as mere text, 38% of them journal, date, volume and pages alone.
+"""PubMed's reference lists: 85,218 citations as mere text with an id, 61% of them journal, date, volume and pages alone.
 
 They are linked into the works of the shared data together with PubMed's records. Most cited works are absent, as in any catalog
 of this size. No vector is needed, because the linker searches only titles by vectors.

@@ -90,7 +90,8 @@ def _shares() -> list[Panel]:
         curves(
             "Not linked, by reason",
             "Shares of the reasons among references without a link. Good: mostly not-in-catalog: the catalog lacks the work. "
-            "ambiguous growing: the catalog has works twice. no-candidate growing: the texts are unreadable.",
+            "ambiguous growing: references without title whose page has several works. "
+            "no-candidate growing: the texts are unreadable.",
             "suffix: /s",
             [Query(rate(_OUTCOMES, 'method=""', by="reason", over="5m"), "{{reason}}")],
             stacked="percent",

@@ -14,7 +14,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from reflink.blocking.untitled import read
+from reflink.blocking.untitled import fields_of
 from reflink.entities import Reference, Work
 
 #: Version of the rules for keys. Other rules need another table.
@@ -52,7 +52,7 @@ def reference_places(reference: Reference) -> tuple[str, ...]:
     fields = reference.inferred or reference
     author = fields.last_names[0] if fields.last_names else reference.collab
     found = _places(author, fields.year, fields.volume, fields.first_page)
-    if not found and not (reference.title or author) and (only := read(reference.raw_query)):
+    if not found and (only := fields_of(reference)):
         return _places(None, only.year, only.volume, only.first_page)
     return found
 

@@ -6,8 +6,8 @@ PubMed's reference lists, chemistry and physics cite so. Three orders of the fie
 - journal, volume, page, year: "Phys. Rev. Lett. 102, 123456 (2009)"
 - journal, volume, year, page: "Nature 227 (1970) 680-685"
 
-A text is such a citation only as a whole. Its journal is one sentence, or parts that each may be an abbreviation, so a text
-with a title or with names does not match.
+A text is such a citation only as a whole. Its journal is one sentence, or parts that each may be an abbreviation, so most texts
+with a title or with names do not match. If one does, its journal is unlike that of any work.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from reflink.entities import Reference
 
 #: Maximum characters of a citation, words of a journal, and words of one abbreviated part of it ("Cell Biol.").
 _MAX_TEXT: Final = 160
@@ -45,6 +47,7 @@ _PERSON: Final = re.compile(r"[^\W\d_][\w'’-]{3,} [A-Z]{1,3}")
 _PERSON_ALONE: Final = re.compile(r"[^\W\d_][\w'’-]{8,} [A-Z]{1,3}")
 _SUBTITLE: Final = re.compile(r" [:=] |: |; |(?<=\w{9})\. ")
 _FUER: Final = re.compile(r" f(?:u|ü|ue)r ", re.IGNORECASE)
+_ET_AL: Final = re.compile(r"\bet al\b", re.IGNORECASE)
 _YEAR_ALONE: Final = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
 
 
@@ -67,6 +70,13 @@ def untitled(venue: str | None, year: int | None, volume: str | None, page: str 
     return None if text or not (venue and year and volume and page) else Untitled(venue, year, volume, page)
 
 
+def fields_of(reference: Reference) -> Untitled | None:
+    """Return the same for a whole reference; None if it has a title or authors."""
+    if reference.title or reference.chapter_title or reference.last_names or reference.collab or reference.collectives:
+        return None
+    return untitled(reference.venue, reference.year, reference.volume, reference.first_page, reference.raw_query)
+
+
 @lru_cache(maxsize=1 << 12)
 def read(text: str) -> Untitled | None:
     """Return the fields of a citation that has a journal, a year, a volume and a page, and nothing else; else None."""
@@ -82,6 +92,8 @@ def _is_journal(text: str) -> bool:
     """Return whether the text may be the name of a journal: one sentence, or parts that each may be abbreviated."""
     parts = re.split(r"\.\s+", _BRACKETS.sub(" ", text).strip(" ."))
     counts = [len(part.split()) for part in parts]
+    if _ET_AL.search(text):
+        return False
     if (_PERSON if len(parts) > 1 else _PERSON_ALONE).fullmatch(parts[0]):
         return False
     return 0 < sum(counts) <= _MAX_WORDS and (len(parts) == 1 or max(counts) <= _MAX_PART)

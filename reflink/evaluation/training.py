@@ -47,6 +47,8 @@ CANDIDATES: Final = 12
 PENALTY: Final = 2.0
 TRIM: Final = 0.02
 ROUNDS: Final = 2
+#: Log-odds against any link.
+FAR: Final = 20.0
 #: About 0.5% of the identifiers in bibliographies name another work: log(0.995 / 0.005).
 IDENTIFIER: Final = 5.3
 #: Two identifiers of a kind that differ. A work may have two DOIs, or an id may be wrong: rare, but too frequent to exclude it.
@@ -179,6 +181,8 @@ def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
             points[card], out = train(holds, y, signs, pairs.query[mine], penalty=PENALTY, trim=TRIM, rounds=ROUNDS)
             middle[card] = _middle(holds, y, points[card])
             left_out += out
+        else:
+            points[card, -1] = -FAR  # an untrained card links nothing
     return Model.from_dict(Model(points, middle, IDENTIFIER, CONTRADICTION).to_dict()), left_out
 
 

@@ -142,11 +142,18 @@ class Case:
         )
 
     def _has_rival(self, ranked: Sequence[Judged]) -> bool:
-        """Return whether another work is about as probable: a reference without title cites either of two works on one page."""
-        if len(ranked) < 2 or ranked[0].row[_CARD] != UNTITLED or ranked[1].probability < _RIVAL * ranked[0].probability:
+        """Return whether another work is about as probable, so that a reference without title and identifiers cites either."""
+        best = ranked[0]
+        if best.row[_CARD] != UNTITLED or best.cited in self._bearers:
             return False
-        one, other = ({*title_words(self._titles[candidate.cited])} for candidate in ranked[:2])
-        return len(one & other) < _SAME_WORK * len(one | other)
+        words = {*title_words(self._titles[best.cited])}
+        for other in ranked[1:]:
+            if other.probability < _RIVAL * best.probability:
+                break
+            others = {*title_words(self._titles[other.cited])}
+            if not words & others or len(words & others) < _SAME_WORK * len(words | others):
+                return True
+        return False
 
     def no_link(self, without_candidates: Unresolved, judge: Judge, accept: float = 1.0) -> Link:
         """Return an outcome without a link.

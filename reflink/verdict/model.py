@@ -51,7 +51,11 @@ class Model:
         points, middle = zeros()
         known = {feature.name for feature in FEATURES}
         cards = data.get("cards", {})
-        if data.get("features") != len(FEATURES) or any(not set(card["points"]) <= known for card in cards.values()):
+        if (
+            data.get("features") != len(FEATURES)
+            or not {*CARDS} <= {*cards}
+            or any(not set(card["points"]) <= known for card in cards.values())
+        ):
             raise BadRecord("the verdict's model was trained on other features: train it again with this version")
         for at, name in enumerate(CARDS):
             card = cards[name]

@@ -262,7 +262,7 @@ class LedgerSettings(FollowingSettings):
     sweep_every_h: float = Field(
         24.0,
         ge=0,
-        description="Minimum hours between the starts of two sweeps. None starts while all outcomes are newer than the last.",
+        description="Minimum hours between the starts of two sweeps. None starts unless an outcome is older than the last one.",
     )
 
 

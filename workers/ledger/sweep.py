@@ -3,9 +3,10 @@
 The aim of a sweep is the catalog offset at its beginning. The sweep requests the re-evaluation of every outcome that was
 decided at a lower offset, in order of reference id.
 
-Invariant: after the last sweep ended, no outcome has an offset below ``floor``, except those for which it sent a request. An
-outcome that was in flight when the sweep passed its reference lowers the floor on arrival, so another sweep begins although
-the catalog has not changed.
+Invariant: no outcome of a reference that the last sweep has passed has an offset below ``floor``, except those for which it
+sent a request. An outcome that was in flight at that time lowers the floor on arrival, so another sweep begins although the
+catalog has not changed. Batches and background tasks both write the floor; neither runs while the other is in flight
+(Stage.sequential).
 """
 
 from __future__ import annotations

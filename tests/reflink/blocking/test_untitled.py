@@ -42,6 +42,7 @@ def test_the_fields_of_a_citation_without_title(text: str, fields: tuple[str, in
         "Felsenstein J. 1985;39:783-91",
         "Nat Commun. 2018 Jan 9;9(1):",  # no page
         "Trott O, Olson AJ. J Comput Chem. 2010;31:455-61",  # names
+        "Smith et al. Nature 2009; 1:2",
         "T. Kawamura, I. Muraoka, Antioxidants 2018, 7, 119.",
         "Huskisson EC. Measurement of pain. Lancet 1974;2(7889):1127-31.",  # a name and a title
         "Ciechanover A. The ubiquitin-proteasome proteolytic pathway. Cell. 1994;79(1):13-21.",

@@ -30,9 +30,11 @@ def folder(path: Path) -> Path:
     for n, record in enumerate(RECORDS, 1):
         first, _, _ = str(record["pages"]).partition("-")
         where = f"{record['year']} Mar;{record['volume']}(2):{first}-9"
-        for journal, pmid in (("J Birds", str(n)), ("Acta Botanica", str(1000 + n))):
-            citing = f"pmid:{9000 + n % 7}"
-            references.append({"citing": citing, "n": n, "raw": f"{journal}. {where}. PMID: {pmid}", "ids": {"pmid": pmid}})
+        for journal, number in (("J Birds", n), ("Acta Botanica", 1000 + n)):
+            citing, pmid = f"pmid:{9000 + n % 7}", str(number)
+            references.append(
+                {"citing": citing, "n": number, "raw": f"{journal}. {where}. PMID: {pmid}", "ids": {"pmid": pmid}}
+            )
     references.append({"citing": "pmid:1", "n": 1, "raw": "without an id"})
     for name, lines in (("works", RECORDS), ("references_dev", references)):
         (path / f"{name}.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
@@ -66,6 +68,9 @@ def test_the_card_of_references_without_title_is_trained_on_locators_and_venues(
     pairs, papers = collect_untitled(folder(tmp_path), [])
     assert (pairs.rows[:, COLUMN["card"]] == UNTITLED).all()
     assert pairs.y.sum() == len(RECORDS)
+    absent = pairs.query > pairs.query[pairs.y].max()
+    assert absent.sum() == len(RECORDS), "one wrong pair for each absent reference"
+    assert not pairs.y[absent].any()
     assert papers == {f"pmid:{9000 + n}" for n in range(7)}
     model, _ = fit(pairs)
     found = model.probabilities(pairs.rows)

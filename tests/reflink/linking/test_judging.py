@@ -230,25 +230,38 @@ def test_equal_works_rank_by_id_and_records_of_one_work_are_one_candidate() -> N
     assert Evidence(*ranked[0].row.tolist()).equal == 1, "the better record of the one work counts"
 
 
+REPLY = "A reply to the authors"
+BY_LOCATOR = Reference(id="r", citing="c", position=1, raw_text="New Phytol. 2007 Jul;175(1):81-93")
+
+
 @pytest.mark.parametrize(
-    ("title", "outcome"),
-    [("A reply to the authors", (None, "ambiguous")), (f"{TITLES[0]} (2nd record)", ("doi:10.1/0", None))],
+    ("titles", "ids", "outcome"),
+    [
+        ((TITLES[0], REPLY), {}, (None, "ambiguous")),
+        ((TITLES[0], None), {}, (None, "ambiguous")),
+        ((None, None), {}, (None, "ambiguous")),
+        ((TITLES[0], f"{TITLES[0]} (2nd record)"), {}, ("doi:10.1/0", None)),
+        ((TITLES[0], f"{TITLES[0]} (2nd record)", REPLY), {}, (None, "ambiguous")),
+        ((TITLES[0], REPLY), {"ids": Ids(doi="10.1/1")}, ("doi:10.1/1", None)),
+        ((TITLES[0], REPLY), {"ids_weak": Ids(doi="10.1/1")}, ("doi:10.1/1", None)),
+    ],
 )
 def test_two_works_at_the_locator_of_a_reference_without_title_are_ambiguous(
-    title: str, outcome: tuple[str | None, str | None]
+    titles: tuple[str | None, ...], ids: dict[str, Ids], outcome: tuple[str | None, str | None]
 ):
     catalog = Catalog.empty(lexical_mode=None)
     fields: dict[str, Any] = {"venue": "New Phytologist", "year": 2007, "volume": "175", "fpage": "81"}
-    catalog.add([Work(id=f"doi:10.1/{n}", title=name, **fields) for n, name in enumerate((TITLES[0], title))])
-    reference = Reference(id="r", citing="c", position=1, raw_text="New Phytol. 2007 Jul;175(1):81-93")
-    case = Case(reference, (), catalog.places(reference), catalog)
+    works = [Work(id=f"doi:10.1/{n}", ids=Ids(doi=f"10.1/{n}"), title=title, **fields) for n, title in enumerate(titles)]
+    catalog.add(works)
+    reference = BY_LOCATOR.model_copy(update=ids)
+    bearers = [*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)]
+    case = Case(reference, bearers, catalog.places(reference), catalog)
     judge_all([case], shipped(), 0.5)
     link = case.link(0.5, shipped()) or case.no_link("no-candidate", shipped(), 0.5)
     assert (link.cited, link.unresolved) == outcome
     assert link.runner_up is not None
-    assert {"venue matches", "page matches", "year matches"} <= {*link.reasons}
-    one = case.no_link("no-candidate", shipped(), 1.0)
-    assert one.unresolved == "not-in-catalog"
+    assert {"venue matches", "page matches"} <= {*link.reasons}
+    assert case.no_link("no-candidate", shipped(), 1.0).unresolved == "not-in-catalog"
 
 
 def test_a_candidate_keeps_the_method_of_its_first_proposal() -> None:

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from reflink.blocking.untitled import in_supplement, title_proper, untitled
+from reflink.blocking.untitled import fields_of, in_supplement, title_proper
 from reflink.entities import ID_KINDS, Ids, Reference, Work
 from reflink.folding import _LETTERS
 from reflink.verdict.evidence import Evidence
@@ -152,9 +152,7 @@ def venues(a: str, b: str) -> float:
 
 def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
     """As reflink.verdict.evidence, to twelve decimals."""
-    only = None
-    if not (reference.title or reference.chapter_title or reference.last_names or reference.collab or reference.collectives):
-        only = untitled(reference.venue, reference.year, reference.volume, reference.first_page, reference.raw_query)
+    only = fields_of(reference)
     if only is not None:
         reference = reference.model_copy(update={**only._asdict(), "raw_text": "", "raw_noid": None})
     reference, work = (each.model_copy(update={"year": said_year(each.year)}) for each in (reference, work))
