@@ -19,6 +19,7 @@ from reflink.evaluation.vectors import CachedEncoder
 from tests.benchmarks.labels.labelsets import OTHER
 from tests.data import shared_data
 from tests.reflink.catalog.works_of import FakeEncoder
+from tests.reflink.evaluation import pubmed_files
 
 
 def test_last_names_are_before_the_comma_or_at_the_end():
@@ -114,9 +115,14 @@ def test_the_command_prints_and_writes_every_set(
     monkeypatch.setattr(Library, "seed", lambda cache, known: None)
     monkeypatch.setattr(Library, "of", lambda cache: library)
     path = tmp_path / "figures.json"
+    (data / "pubmed").mkdir()
+    pubmed_files.written(data / "pubmed")
     assert command.main(["--data", str(data), "--json", str(path)]) == 0
     sets = json.loads(path.read_text(encoding="utf-8"))["sets"]
-    assert set(sets) == {"glutton", "fuzzycat", "dblp-acm"}
+    assert set(sets) == {"glutton", "fuzzycat", "dblp-acm", "pubmed"}
+    untitled, others = sets["pubmed"]["rows"]
+    assert (untitled["n"], untitled["present"], untitled["right"], untitled["linked"]) == (60, 30, 30, 30)
+    assert others["n"] == 0
     assert [peer["f1"] for peer in sets["dblp-acm"]["peers"]] == [0.9899, 0.9903]
     printed = capsys.readouterr().out
     assert "Crossref's REST API" in printed

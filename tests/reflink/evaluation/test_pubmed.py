@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,43 +11,18 @@ from reflink.evaluation import pubmed
 from reflink.evaluation.records import Listing
 from reflink.evaluation.training import collect_untitled, fit
 from reflink.verdict.evidence import COLUMN, UNTITLED
-
-RECORDS = [
-    {
-        "id": f"pmid:{n}", "pmid": str(n), "title": f"Observation number {n} of mountain birds", "authors": [f"Author{n}"],
-        "venue": "Journal of birds : official publication", "year": 2000 + n % 10, "volume": str(n),
-        "pages": f"{10 * n + 11}-{10 * n + 19}",
-    }
-    for n in range(1, 31)
-]  # fmt: skip
-
-
-def folder(path: Path) -> Path:
-    """Write the records, and a reference to each of them and to an absent work at the same locator of another journal."""
-    references = []
-    for n, record in enumerate(RECORDS, 1):
-        first, _, _ = str(record["pages"]).partition("-")
-        where = f"{record['year']} Mar;{record['volume']}(2):{first}-9"
-        for journal, number in (("J Birds", n), ("Acta Botanica", 1000 + n)):
-            citing, pmid = f"pmid:{9000 + n % 7}", str(number)
-            references.append(
-                {"citing": citing, "n": number, "raw": f"{journal}. {where}. PMID: {pmid}", "ids": {"pmid": pmid}}
-            )
-    references.append({"citing": "pmid:1", "n": 1, "raw": "without an id"})
-    for name, lines in (("works", RECORDS), ("references_dev", references)):
-        (path / f"{name}.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
-    return path
+from tests.reflink.evaluation.pubmed_files import RECORDS, written
 
 
 def test_references_have_ids_and_texts_without_identifiers(tmp_path: Path):
-    cited = list(pubmed.read_references(folder(tmp_path)))
+    cited = list(pubmed.read_references(written(tmp_path)))
     assert len(cited) == 2 * len(RECORDS)
     assert (cited[0].ids, cited[0].reference.raw_text) == (Ids(pmid="1"), "J Birds. 2001 Mar;1(2):21-9.")
 
 
 def test_a_record_completes_the_work_with_its_identifier(tmp_path: Path):
     listed = [Listing(Work(id="doi:10.1/a", ids=Ids(doi="10.1/a", pmid="1"), year=1999), "group")]
-    (known, *others) = pubmed.merged(listed, pubmed.read_works(folder(tmp_path)))
+    (known, *others) = pubmed.merged(listed, pubmed.read_works(written(tmp_path)))
     assert (known.group, known.work.id, known.work.year, known.work.fpage) == ("group", "doi:10.1/a", 1999, "21")
     assert len(others) == len(RECORDS) - 1
     works = [listing.work for listing in (known, *others)]
@@ -65,7 +38,7 @@ def test_a_link_is_false_only_if_an_identifier_differs():
 
 
 def test_the_card_of_references_without_title_is_trained_on_locators_and_venues(tmp_path: Path):
-    pairs, papers = collect_untitled(folder(tmp_path), [])
+    pairs, papers = collect_untitled(written(tmp_path), [])
     assert (pairs.rows[:, COLUMN["card"]] == UNTITLED).all()
     assert pairs.y.sum() == len(RECORDS)
     absent = pairs.query > pairs.query[pairs.y].max()

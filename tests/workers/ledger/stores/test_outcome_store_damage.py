@@ -256,7 +256,9 @@ def test_a_store_of_another_format_is_rebuilt(
     store = opened(tmp_path / "0")
     assert batches_in(store) == 0
     store.close()
-    assert [record.__dict__["reason"] for record in our_warnings()] == ["it is of format 3, this one writes 4"]
+    assert [record.__dict__["reason"] for record in our_warnings()] == [
+        f"it is of format {module.FORMAT - 1}, this one writes {module.FORMAT}"
+    ]
     opened(tmp_path / "0").close()
     assert len(our_warnings()) == 1
 

@@ -171,7 +171,7 @@ def test_damage_found_while_reading_ends_the_worker_and_the_next_start_rebuilds(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda patch: patch.setattr(module, "FORMAT", 99), "it is of format 1, this one writes 99"),
+        (lambda patch: patch.setattr(module, "FORMAT", 99), f"it is of format {module.FORMAT}, this one writes 99"),
         (lambda patch: {"topic_id": "u"}, "the topic catalog was recreated: its id was t and is u"),
         (lambda patch: {"stale_after_s": -3600.0}, "it was last written more than -1 hours ago"),
     ],
