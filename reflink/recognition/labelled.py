@@ -87,16 +87,8 @@ def label(element: etree._Element) -> Labelled | None:
     runs: list[tuple[str, int]] = []
     _walk(element, tag.O, "", runs)
     text, marks = _line(runs)
-    stripped = strip(text)
     words = tokenise(text)
-    found = [marks[start] for start in words.starts]
-    if stripped != text:
-        kept = tokenise(stripped)
-        matcher = SequenceMatcher(None, words.words, kept.words, autojunk=False)
-        aligned = [tag.O] * len(kept.words)
-        for a, b, size in matcher.get_matching_blocks():
-            aligned[b : b + size] = found[a : a + size]
-        words, found, text = kept, aligned, stripped
+    text, words, found = realigned(text, words, [marks[start] for start in words.starts], strip(text), tag.O)
     names = [
         (_text(name.find("surname")), _text(name.find("given-names")))
         for name in element.iter("name", "string-name")
@@ -106,11 +98,33 @@ def label(element: etree._Element) -> Labelled | None:
         return None
     if any(name.find("surname") is None for name in element.iter("string-name")) and not _all_editors(element):
         return None
-    _tidy(words.words, found)
-    fields = _fields(text, words, found)
-    text, found = _set_apart(text, words, found)
+    tidy(words.words, found)
     kind = element.get("publication-type") or element.get("citation-type") or ""
+    if is_book(words.words, found, kind):
+        found = [tag.T if mark == tag.V else mark for mark in found]
+    fields = fields_of(text, words, found)
+    text, found = _set_apart(text, words, found)
     return Labelled(text, found, _printed(tokenise(text).words, found), kind, names, fields)
+
+
+def is_book(words: list[str], found: list[int], kind: str) -> bool:
+    """Return whether the source of a citation without title is the cited work itself: a book, not a journal or a container."""
+    if tag.T in found or tag.V not in found or tag.N in found or kind == "journal":
+        return False
+    before = words[max(0, found.index(tag.V) - 2) : found.index(tag.V)]
+    return not any(word.lower() == "in" for word in before) and (kind not in ("", "other") or tag.P in found)
+
+
+def realigned(text: str, words: Tokens, marks: list[int], stripped: str, other: int) -> tuple[str, Tokens, list[int]]:
+    """Return ``stripped``, its tokens, and their marks: those of the equal tokens of ``text``, else ``other``."""
+    if stripped == text:
+        return text, words, marks
+    kept = tokenise(stripped)
+    matcher = SequenceMatcher(None, words.words, kept.words, autojunk=False)
+    aligned = [other] * len(kept.words)
+    for a, b, size in matcher.get_matching_blocks():
+        aligned[b : b + size] = marks[a : a + size]
+    return stripped, kept, aligned
 
 
 def _set_apart(text: str, words: Tokens, found: list[int]) -> tuple[str, list[int]]:
@@ -137,7 +151,7 @@ def _set_apart(text: str, words: Tokens, found: list[int]) -> tuple[str, list[in
     return "".join(parts) + text[last:], marks
 
 
-def _fields(text: str, tokens: Tokens, found: list[int]) -> dict[int, str]:
+def fields_of(text: str, tokens: Tokens, found: list[int]) -> dict[int, str]:
     """Return the text of the first run of each label except O, L, A and D."""
     _, starts, ends = tokens
     fields: dict[int, str] = {}
@@ -228,8 +242,8 @@ def _line(runs: list[tuple[str, int]]) -> tuple[str, list[int]]:
     return "".join(line[at] for at in kept), [marks[at] for at in kept]
 
 
-def _tidy(words: list[str], found: list[int]) -> None:
-    """Adapt the labels to print: no punctuation at the ends of a field, no gaps in the list of authors."""
+def tidy(words: list[str], found: list[int]) -> None:
+    """Adapt the labels, in place, to print: no punctuation at the ends of a field, no gaps in the list of authors."""
     for mark, start, stop in list(label_runs(found)):
         first, last = start, stop
         if mark not in (tag.O, tag.A, tag.L):

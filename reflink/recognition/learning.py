@@ -10,7 +10,7 @@ import numpy as np
 
 from reflink.recognition.features import BITS, Indices
 from reflink.recognition.labels import LABELS
-from reflink.recognition.tagger import Tagger
+from reflink.recognition.tagger import HashedTagger
 
 #: AdaGrad's initial step size; it decreases linearly towards 0 over the epochs.
 RATE: Final = 0.12
@@ -132,7 +132,9 @@ def _epoch(
     return loss / len(order)
 
 
-def learn(features: Sequence[Indices], labels: Sequence[Sequence[int]], *, epochs: int, seed: int, prune: float) -> Tagger:
+def learn(
+    features: Sequence[Indices], labels: Sequence[Sequence[int]], *, epochs: int, seed: int, prune: float
+) -> HashedTagger:
     """Return a tagger trained on labelled citations: ``features[i]`` [tokens, features] and one label for each token.
 
     ``prune``: weights of smaller absolute value are set to 0. The same input and seed give the same weights.
@@ -149,4 +151,4 @@ def learn(features: Sequence[Indices], labels: Sequence[Sequence[int]], *, epoch
         loss = _epoch(flat, starts, targets, order, weights, squares, chain, chained, rate, DECAY, DROPOUT, seed + epoch)
         print(f"epoch {epoch + 1}: loss {loss:.4f} per citation", flush=True)
     weights[np.abs(weights) < prune] = 0
-    return Tagger(weights, chain[:count].copy(), chain[count].copy(), chain[count + 1].copy())
+    return HashedTagger(weights, chain[:count].copy(), chain[count].copy(), chain[count + 1].copy())

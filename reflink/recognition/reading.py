@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reflink.recognition import labels as tag
-from reflink.recognition.features import features
-from reflink.recognition.tagger import Span, Tagger, Tagging, spans
+from reflink.recognition.tagging import Span, Tagger, Tagging, spans
 from reflink.recognition.tokens import Tokens, tokenise
 
 #: Maximum tokens of a citation: the longest lists of authors are shorter, and a page of prose is not a citation.
@@ -57,7 +56,7 @@ def read(text: str, tagger: Tagger) -> Reading:
     reading = Reading()
     if not 3 <= len(tokens.words) <= MAX_TOKENS:
         return reading
-    tagging = tagger.tag(features(tokens))
+    tagging = tagger.tag(text, tokens)
     runs = spans(tagging)
     by_label: dict[int, list[Span]] = {}
     for run in runs:

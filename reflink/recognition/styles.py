@@ -84,8 +84,8 @@ def _invent(known: dict[str, str], others: Sequence[Labelled], rng: random.Rando
 
 def _template(known: dict[str, str], rng: random.Random) -> str:
     draw = rng.random()
-    if "P" in known and "V" in known:
-        return rng.choice(templates.CHAPTER if "T" in known else templates.BOOK)
+    if "P" in known and "T" in known:
+        return rng.choice(templates.CHAPTER if "V" in known else templates.BOOK if draw < 0.8 else templates.OTHER)
     if "V" not in known or ("C" in known and draw < 0.5):
         return rng.choice(templates.OTHER)
     if "T" not in known or draw < 0.14:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.parsing.recognition import grobid, held_out, measure, untagged
+from benchmarks.parsing.scoring import cases_of, grobid, held_out, measure, returned, untagged
 from reflink.entities import Inferred
 from reflink.recognition import MAX_TEXT, recognise
 from tests.data import ROOT, shared_data
@@ -188,9 +188,9 @@ FLOORS = {
 @pytest.mark.parametrize("name", sorted(FLOORS))
 def test_precision_and_recall_on_real_citations(name: str):
     shared_data()
-    cases = list(held_out(40)) if name == "held out" else list(islice(grobid(), 0, None, 8))
+    cases = cases_of(held_out(40) if name == "held out" else grobid()[::8])
     assert len(cases) > 400
-    for field, score in measure(cases, "sure").items():
+    for field, score in measure(cases, returned).items():
         precision, recall = FLOORS[name][field]
         row = score.row()
         assert row["precision"] >= precision, (field, row, score.wrong[:3])
@@ -200,7 +200,7 @@ def test_precision_and_recall_on_real_citations(name: str):
 def test_the_fields_of_untagged_references_agree_with_their_works():
     cases = [case for case in untagged() if case.group == "known"]
     assert cases
-    for name, score in measure(cases, "sure", beginning=True, lenient=True).items():
+    for name, score in measure(cases, returned, beginning=True, lenient=True).items():
         if name != "last_names" and score.present:  # the works' own lists of names are shortened
             assert score.right >= 0.95 * score.given, (name, score.wrong)
             assert score.given >= 0.7 * score.present, name
