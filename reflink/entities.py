@@ -99,12 +99,19 @@ class Ids(Entity):
         return tuple(f"{kind}:{value}" for kind, value in values if value)
 
 
+#: The kind of a cited work that is neither an article nor a book. ``case``: a court's decision. ``note``: no work, but an
+#: earlier citation ("Ibid."). ``unpublished``: also a personal communication.
+Kind = Literal["case", "data", "note", "patent", "report", "software", "standard", "statute", "thesis", "unpublished", "web"]
+
+
 class Inferred(Entity):
     """The fields recognised in a citation that its publisher did not tag, kept apart from tagged fields.
 
-    A field is present only if the recogniser has high confidence in it.
+    A field is present only if the recogniser has high confidence in it. ``kind`` is absent for articles, books, and where the
+    text does not show it; `Reference.kind` is the publisher's word.
     """
 
+    kind: Kind | None = None
     title: str | None = None
     last_names: tuple[str, ...] = ()
     venue: str | None = None
@@ -201,7 +208,8 @@ class Paper(Entity):
 
     ``authors`` are last names and names of groups; ``given_names`` has one entry for each (empty if unknown), and
     ``collectives`` lists the groups. ``translated_titles`` are in the order of the article. ``fpage`` is the article number if
-    there are no pages. ``warnings`` describe content that was guessed or lost because the XML was broken.
+    there are no pages. ``unread``: number of citations without tags whose fields were not recognised, because the paper has too
+    many of them. ``warnings`` describe this, and content that was guessed or lost because the XML was broken.
     """
 
     id: str
@@ -226,6 +234,7 @@ class Paper(Entity):
     language: str | None = None
     article_type: str | None = None
     references: tuple[Reference, ...] = ()
+    unread: int = 0
     warnings: tuple[str, ...] = ()
 
     def work(self) -> Work:

@@ -6,7 +6,7 @@ import hashlib
 
 from reflink.entities import Paper
 from reflink.identifiers import NO_IDS
-from reflink.jats.bibliography import references
+from reflink.jats.bibliography import MAX_INFERRED, references
 from reflink.jats.document import Document, Limits, read
 from reflink.jats.front import front, publisher_id
 from reflink.workids import work_id
@@ -27,8 +27,12 @@ def parse(data: bytes, *, source: str | None = None, limits: Limits | None = Non
     fields = front(document.article)
     ids = fields.get("ids", NO_IDS)
     citing = work_id(ids, None if ids.keys() else _own_name(document, data, source))
-    cited = references(document, citing, source or citing, limits, infer=infer)
-    return Paper.model_construct(id=citing, references=cited, warnings=document.warnings, **fields)
+    cited, unread = references(document, citing, source or citing, limits, infer=infer)
+    warnings = document.warnings
+    if unread:
+        limit = f"its citations without tags have more than {MAX_INFERRED:,} characters"
+        warnings += (f"the fields of {unread:,} citations were not recognised: {limit}",)
+    return Paper.model_construct(id=citing, references=cited, unread=unread, warnings=warnings, **fields)
 
 
 def _own_name(document: Document, data: bytes, source: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,6 +214,7 @@ def _agrees(paper: Paper, reading: plain.Plain) -> None:
     for entry in reading.entries:
         texts.setdefault(entry.xml_id, set()).update(entry.texts)
         dois.setdefault(entry.xml_id, []).append(entry.doi)
+    works = Counter(reference.xml_id for reference in paper.references)
     found: set[str | None] = set()
     order: list[str | None] = []
     for reference in paper.references:
@@ -223,8 +225,10 @@ def _agrees(paper: Paper, reading: plain.Plain) -> None:
         letters = plain.letters(reference.raw_text)
         cut = len(reference.raw_text) >= _CUT - 1
         agrees = not letters or letters in expected or (cut and any(text.startswith(letters) for text in expected))
+        if works[reference.xml_id] > 1:  # a citation of several works may be divided
+            agrees = agrees or any(letters in text for text in expected)
         _hold("text", agrees, f"{reference.id}: {letters[:200]!r} is none of {[text[:200] for text in expected]}")
-        if len(doi := dois.get(reference.xml_id, [])) == 1 and doi[0]:
+        if works[reference.xml_id] == 1 and len(doi := dois.get(reference.xml_id, [])) == 1 and doi[0]:
             _hold("doi", reference.ids.doi == doi[0], f"{reference.id}: {reference.ids.doi!r}, not {doi[0]!r}")
     for entry in reading.entries:
         _hold("lost", entry.xml_id in found or not any(entry.texts), f"nothing of {entry.xml_id!r}: {entry.texts[0][:200]!r}")

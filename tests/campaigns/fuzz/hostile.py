@@ -72,8 +72,10 @@ IDENTIFIERS: Final = (
 #: Strings that, repeated many times, may make a pattern slow.
 BAIT: Final = (
     "10.", "10.1000/", "(", ")", "[", "((((((", "()", "( ) ", "doi:", "doi: ", "doi.org/", "http://", "http:// ", "www.",
-    "a) b) c) ", "PMID ", "pmid:", "pmc", "pmc-id: ", "pm-id.#", "pubmed id: ", "pubmed ", "arxiv: ", "arxiv preprint ",
-    "arxiv.", ". ", ", ", " .", "; ;", "<", "&lt;", "%25", "%2F", "&amp;", "&amp;amp;", "0", "1", "9", "1.", "1.1.", " ",
+    "a) b) c) ", "; Wang X, J. Sun 2004, 1, 2", "; ibid. 2004, 3, 4", "; 5, 6 (2004)",
+    "a) 2004; b) 2005; ", "PMID ", "pmid:", "pmc", "pmc-id: ", "pm-id.#", "pubmed id: ", "pubmed ", "arxiv: ",
+    "arxiv preprint ", "arxiv.", ". ", ", ", " .", "; ;",
+    "<", "&lt;", "%25", "%2F", "&amp;", "&amp;amp;", "0", "1", "9", "1.", "1.1.", " ",
     "\u00a0", "\u2028", "\t", "-", "\u2013", "A.", "A.-", "Wang X, ", "Wang, X., ", "&amp; ", "et al. ", "and ", "(2004) ",
     "2004", "1999-", "12(3):", "pp. ", "vol. ", "In: ", "a", "\u0301", "a\u0301", "\U0001f600", "\u4e00", "\"", "'", "\u201c",
     ":", "/", "#", "_", "~", "\\", "{", "}", "|", "\x01", "&#1;", "ed. ", "10.1000/x;2-#", "::", "<::>", "(SICI)", "3.0.CO;2-",

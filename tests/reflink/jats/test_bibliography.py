@@ -112,6 +112,16 @@ def test_given_names_belong_to_the_last_names() -> None:
     assert (ref.last_names, ref.given_names) == (("Wang",), ())
 
 
+def test_citations_beyond_the_limit_are_counted_and_have_no_fields() -> None:
+    wang = "<ref><mixed-citation>Wang X. Growth of alpine plants in the north. J Ecol. 2004;92:1–9.</mixed-citation></ref>"
+    filling = f"<ref><mixed-citation>{'a' * 10_000}</mixed-citation></ref>"
+    found = paper(wang + filling * 200 + wang)
+    assert (found.references[0].inferred is not None, found.references[-1].inferred, found.unread) == (True, None, 2)
+    (warning,) = found.warnings
+    assert warning.startswith("the fields of 2 citations were not recognised: ")
+    assert (paper(wang + filling * 100 + wang).unread, paper(wang + filling * 100 + wang).warnings) == (0, ())
+
+
 @pytest.mark.parametrize(
     ("ids", "keys"),
     [

