@@ -38,10 +38,11 @@ from benchmarks import harness
 from benchmarks.machine import describe
 from reflink.evaluation.bootstrap import intervals
 from reflink.evaluation.calibration import BINS, error_of, reliability
+from reflink.evaluation.fitting import PENALTY, TRIM, fit
+from reflink.evaluation.pairs import FOLDS, FORMS, Pairs, collect
 from reflink.evaluation.records import read_queries, read_works
 from reflink.evaluation.regression import Flags, Floats, fit_weights, probabilities
 from reflink.evaluation.run import build_catalog, default_encoder
-from reflink.evaluation.training import FOLDS, FORMS, PENALTY, TRIM, Pairs, collect, fit
 from reflink.evaluation.worlds import Groups
 from reflink.storage import durable
 from reflink.verdict.evidence import COLUMN

@@ -100,11 +100,19 @@ def _bounded_step(hessian: Floats, gradient: Floats, low: Floats, high: Floats) 
 
 
 def train(
-    x: Flags, y: Flags, signs: NDArray[Any], query: NDArray[np.int64], *, penalty: float, trim: float, rounds: int
-) -> tuple[Floats, int]:  # fmt: skip
+    x: Flags,
+    y: Flags,
+    signs: NDArray[Any],
+    query: NDArray[np.int64],
+    *,
+    weight: Floats,
+    penalty: float,
+    trim: float,
+    rounds: int,
+) -> tuple[Floats, int]:
     """Return weights [d + 1] trained on pairs, and the number of pairs left out as wrongly labelled.
 
-    ``x`` bool [n, d]; ``query`` int [n]: the query of each pair.
+    ``x`` bool [n, d]; ``query`` int [n]: the query of each pair; ``weight`` float [n]: how often it counts.
 
     Some identifiers in bibliographies are wrong. Such a pair agrees in no field but is labelled right, and distorts every
     weight. After each of ``rounds`` fits, the next fit therefore leaves out pairs labelled right with a probability below
@@ -112,12 +120,12 @@ def train(
     queries no wrong pair is left out, however similar: the weights must learn errata, replies and later editions.
     """
     lower, upper = bounds(signs)
-    # Most pairs have the same features as others: fit each distinct row once, with its multiplicity.
+    # Most pairs have the same features as others: fit each distinct row once, with its summed weight.
     packed = np.ascontiguousarray(np.hstack([np.packbits(x, axis=1), y[:, None]]))
     _, first, kind = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True, return_inverse=True)
     kept, weights = np.ones(len(y), dtype=bool), None
     for turn in range(rounds + 1):
-        counts = np.bincount(kind[kept], minlength=len(first)).astype(np.float64)
+        counts = np.bincount(kind[kept], weight[kept], len(first)).astype(np.float64)
         weights = fit_weights(x[first], y[first], penalty, lower, upper, weights, counts)
         if turn < rounds:
             p = probabilities(x[first], weights)[kind]

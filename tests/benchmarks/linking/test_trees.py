@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reflink.evaluation.pairs import FOLDS, FORMS, Pairs
 from reflink.evaluation.regression import Flags, Floats
-from reflink.evaluation.training import FOLDS, FORMS, Pairs
 from reflink.verdict.evidence import COLUMN, TITLED, WRITTEN, Evidence
 from tests.reflink.verdict.evidences import rows
 
@@ -43,7 +43,17 @@ def some_pairs() -> Pairs:
                 fold.append(asked % FOLDS)
                 query.append(number * QUERIES + asked)
                 removed.append(right and asked % 2 == 1)
-    return Pairs(rows(evidence), np.array(y), np.array(fold), np.array(query), np.array(removed), QUERIES)
+    n = len(y)
+    return Pairs(
+        rows(evidence),
+        np.array(y),
+        np.array(fold),
+        np.array(query),
+        np.array(removed),
+        np.zeros(n, np.int64),
+        np.ones(n),
+        QUERIES,
+    )
 
 
 ABSENT = np.arange(QUERIES) % 2 == 1
@@ -86,7 +96,8 @@ def test_the_figures_are_those_of_the_most_probable_pair_of_each_query():
     """Four queries, A to D, the targets of C and D removed; D has no candidate at all in the open world."""
     pairs = Pairs(
         rows=rows([WRONG] * 6), y=np.array([True, False, True, False, True, True]), fold=np.zeros(6, np.int64),
-        query=np.array([0, 0, 1, 2, 2, 3]), removed=np.array([False, False, False, False, True, True]), asked=4,
+        query=np.array([0, 0, 1, 2, 2, 3]), removed=np.array([False, False, False, False, True, True]),
+        source=np.zeros(6, np.int64), weight=np.ones(6), asked=4,
     )  # fmt: skip
     p = np.array([0.9, 0.2, 0.3, 0.6, 0.8, 0.7])
     absent = np.array([False, False, True, True])
@@ -110,7 +121,7 @@ def test_the_figures_are_those_of_the_most_probable_pair_of_each_query():
 def test_what_is_surely_labelled_wrongly_is_left_out_as_by_the_scorecard():
     pairs = Pairs(
         rows=rows([WRONG] * 5), y=np.array([True, False, True, False, True]), fold=np.zeros(5, np.int64),
-        query=np.array([0, 0, 1, 1, 2]), removed=np.zeros(5, bool), asked=3,
+        query=np.array([0, 0, 1, 1, 2]), removed=np.zeros(5, bool), source=np.zeros(5, np.int64), weight=np.ones(5), asked=3,
     )  # fmt: skip
     among = np.array([True, True, True, True, False])
     # Query 0 calls right what agrees in nothing, and wrong what is certain; of query 1 the label is believable.

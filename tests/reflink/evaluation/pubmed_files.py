@@ -16,8 +16,20 @@ RECORDS = [
 ]  # fmt: skip
 
 
+#: Texts with names and title, by the number of the cited record; records from 1000 on are absent.
+TITLED_TEXTS = {
+    n: f"Author{n % 31} AB. Observation number {n} of {kind}. Journal of birds. {2000 + n % 10};{n % 97}:{10 * n + 11}-9."
+    for kind, first in (("mountain birds", 1), ("river fish", 1001))
+    for n in range(first, first + 12)
+}
+
+
 def written(path: Path) -> Path:
-    """Write the records, and a reference to each of them and to an absent work at the same locator of another journal."""
+    """Write the records, and references by their numbers.
+
+    Two references without title for each record, to it and to an absent work at the same locator of another journal; and the
+    texts with names and title.
+    """
     references = []
     for n, record in enumerate(RECORDS, 1):
         first, _, _ = str(record["pages"]).partition("-")
@@ -27,6 +39,8 @@ def written(path: Path) -> Path:
             references.append(
                 {"citing": citing, "n": number, "raw": f"{journal}. {where}. PMID: {pmid}", "ids": {"pmid": pmid}}
             )
+    for number, raw in TITLED_TEXTS.items():
+        references.append({"citing": f"pmid:{9000 + number % 7}", "n": 5000 + number, "raw": raw, "ids": {"pmid": str(number)}})
     references.append({"citing": "pmid:1", "n": 1, "raw": "without an id"})
     for name, lines in (("works", RECORDS), ("references_dev", references)):
         (path / f"{name}.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))

@@ -1,22 +1,18 @@
-"""PubMed's reference lists: reading, merging with a catalog, and the training of the card of references without title."""
+"""PubMed's reference lists: reading, and merging with a catalog."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from reflink.entities import Ids, Work
 from reflink.evaluation import pubmed
 from reflink.evaluation.records import Listing
-from reflink.evaluation.training import collect_untitled, fit
-from reflink.verdict.evidence import COLUMN, UNTITLED
-from tests.reflink.evaluation.pubmed_files import RECORDS, written
+from tests.reflink.evaluation.pubmed_files import RECORDS, TITLED_TEXTS, written
 
 
 def test_references_have_ids_and_texts_without_identifiers(tmp_path: Path):
     cited = list(pubmed.read_references(written(tmp_path)))
-    assert len(cited) == 2 * len(RECORDS)
+    assert len(cited) == 2 * len(RECORDS) + len(TITLED_TEXTS)
     assert (cited[0].ids, cited[0].reference.raw_text) == (Ids(pmid="1"), "J Birds. 2001 Mar;1(2):21-9.")
 
 
@@ -35,17 +31,3 @@ def test_a_link_is_false_only_if_an_identifier_differs():
     assert pubmed.is_false(Ids(pmid="2"), work)
     assert not pubmed.is_false(Ids(pmid="2", doi="10.1/a"), work)
     assert not pubmed.is_false(Ids(pmid="2"), Work(id="x", ids=Ids(doi="10.1/a")))
-
-
-def test_the_card_of_references_without_title_is_trained_on_locators_and_venues(tmp_path: Path):
-    pairs, papers = collect_untitled(written(tmp_path), [])
-    assert (pairs.rows[:, COLUMN["card"]] == UNTITLED).all()
-    assert pairs.y.sum() == len(RECORDS)
-    absent = pairs.query > pairs.query[pairs.y].max()
-    assert absent.sum() == len(RECORDS), "one wrong pair for each absent reference"
-    assert not pairs.y[absent].any()
-    assert papers == {f"pmid:{9000 + n}" for n in range(7)}
-    model, _ = fit(pairs)
-    found = model.probabilities(pairs.rows)
-    assert found[pairs.y].min() > 0.5 > found[~pairs.y].max()
-    assert not np.isnan(pairs.rows[pairs.y][:, COLUMN["venue"]]).any()

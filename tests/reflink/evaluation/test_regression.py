@@ -85,7 +85,7 @@ def test_equal_labels_and_absent_features_give_finite_weights(label: bool) -> No
 
 def _train(x: np.ndarray, y: np.ndarray, query: np.ndarray, *, rounds: int) -> tuple[np.ndarray, int]:
     """Fit features that all have a positive sign."""
-    return train(x, y, np.ones(6), query, penalty=1.0, trim=0.02, rounds=rounds)
+    return train(x, y, np.ones(6), query, weight=np.ones(len(y)), penalty=1.0, trim=0.02, rounds=rounds)
 
 
 def _agreeing(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,7 +127,7 @@ def test_equal_pairs_that_are_merged_give_the_same_weights() -> None:
 def test_bounds_are_kept_against_the_labels() -> None:
     x, y, query = _agreeing(200)
     signs = np.array([1, 1, -1, -4.0, 3.0, -1])
-    weights, _ = train(x, ~y, signs, query, penalty=1.0, trim=0.0, rounds=1)
+    weights, _ = train(x, ~y, signs, query, weight=np.ones(len(y)), penalty=1.0, trim=0.0, rounds=1)
     assert weights[[0, 1, 4]].tolist() == [0, 0, 2]
     assert (weights[[2, 5]] < 0).all()
     assert weights[3] <= -3

@@ -1,0 +1,87 @@
+"""Fits the verdict's scorecards to training pairs, and measures the precision that their probabilities reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from reflink.evaluation.pairs import SOURCES, Pairs
+from reflink.evaluation.regression import Flags, Floats, train
+from reflink.verdict.evidence import COLUMN
+from reflink.verdict.model import CARDS, SUBJECTS, Model, zeros
+from reflink.verdict.scorecard import FEATURES, features
+
+PENALTY: Final = 2.0
+TRIM: Final = 0.02
+ROUNDS: Final = 2
+#: Log-odds against any link.
+FAR: Final = 20.0
+#: About 0.5% of the identifiers in bibliographies name another work: log(0.995 / 0.005).
+IDENTIFIER: Final = 5.3
+#: Two identifiers of a kind that differ. A work may have two DOIs, or an id may be wrong: rare, but too frequent to exclude it.
+CONTRADICTION: Final = -3.0
+#: On a scorecard the sources weigh the same, but no reference counts more often than this.
+MOST: Final = 4.0
+#: Minimum probabilities for which the model records the precision.
+LEAST: Final = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999)
+
+
+def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
+    """Return the model of all pairs, or of the pairs outside one fold, and the number of pairs left out as wrongly labelled."""
+    points, middle = zeros()
+    wanted = np.ones(len(pairs.y), dtype=bool) if without is None else pairs.fold != without
+    signs = np.array([feature.sign * (1.0 + feature.least) for feature in FEATURES])
+    left_out = 0
+    for card in range(len(CARDS)):
+        mine = wanted & (pairs.rows[:, COLUMN["card"]] == card)
+        rows, y = pairs.rows[mine], pairs.y[mine]
+        holds = features(rows)
+        if y.any() and not y.all():
+            points[card], out = train(
+                holds, y, signs, pairs.query[mine], weight=balanced(pairs, mine), penalty=PENALTY, trim=TRIM, rounds=ROUNDS
+            )
+            middle[card] = _middle(holds, y, points[card])
+            left_out += out
+        else:
+            points[card, -1] = -FAR  # an untrained card links nothing
+    return Model.from_dict(Model(points, middle, IDENTIFIER, CONTRADICTION).to_dict()), left_out
+
+
+def balanced(pairs: Pairs, mine: Flags) -> Floats:
+    """Return the weights of the pairs ``mine`` [n] on one scorecard, by which each source has the same weight.
+
+    The weight of a source is that of its right pairs. The pairs of the lighter source count more often, at most MOST times.
+    """
+    weight, source, y = pairs.weight[mine].copy(), pairs.source[mine], pairs.y[mine]
+    sums = np.bincount(source, weight * y, len(SOURCES))
+    for number, own in enumerate(sums.tolist()):
+        if own:
+            weight[source == number] *= min(MOST, float(sums.max()) / own)
+    return weight
+
+
+def _middle(holds: Flags, y: Flags, points: Floats) -> Floats:
+    """Return each subject's score halfway between the right and the wrong pairs."""
+    mean = (holds[y].mean(axis=0) + holds[~y].mean(axis=0)) / 2 * points[:-1]
+    return np.array([mean[[f.subject == subject for f in FEATURES]].sum() for subject in SUBJECTS])
+
+
+def precisions(pairs: Pairs, models: Sequence[Model]) -> list[tuple[float, float]]:
+    """Return the precision of links at or above each of LEAST where half of the references have no target.
+
+    Each pair is judged by the model that was trained without its paper. Of the articles' references these are the pairs of the
+    open world; absent references of PubMed have their weight.
+    """
+    open_ = np.flatnonzero(pairs.as_they_are & ~pairs.removed)
+    p = np.zeros(len(open_))
+    for fold, model in enumerate(models):
+        mine = pairs.fold[open_] == fold
+        p[mine] = model.probabilities(pairs.rows[open_[mine]])
+    order = np.lexsort((-p, pairs.query[open_]))
+    _, first = np.unique(pairs.query[open_[order]], return_index=True)
+    best = order[first]
+    right, weight = pairs.y[open_[best]], pairs.weight[open_[best]]
+    reached = [(least, p[best] >= least) for least in LEAST]
+    return [(least, round(float(np.average(right[at], weights=weight[at])), 5)) for least, at in reached if at.any()]
