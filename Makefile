@@ -47,7 +47,7 @@ help: ## this list
 	@echo 'make images ARGS=...                   builds the image and runs it against a real Kafka; needs root, podman and runc'
 	@echo 'make lint                              ruff, mypy --strict and the audit'
 	@echo 'make evaluate                          accuracy: everything reflink evaluate measures, with a report under .cache/report'
-	@echo '          also CATALOG=file REFERENCES=file REPORT=folder PROFILE=paper JSON=file OUTCOMES=file; takes hours once, to encode'
+	@echo '          also CATALOG=file REFERENCES=file PUBMED=folder REPORT=folder PROFILE=paper JSON=file OUTCOMES=file; takes hours once, to encode'
 	@echo 'make verdict                           trains the verdict anew: reflink/verdict/{model,folds}.json'
 	@echo 'make audit                             known vulnerabilities and licences of what is pinned; says what it cannot check'
 	@echo 'make lock                              writes requirements.lock again after a change of pyproject.toml; what fits stays'
@@ -130,11 +130,12 @@ images: $(STAMP)
 evaluate: CATALOG ?= ../shared/data/works.jsonl.gz
 evaluate: REFERENCES ?= ../shared/data/references_dev.jsonl.gz
 evaluate: REPORT ?= .cache/report
+evaluate: PUBMED ?= $(wildcard ../shared/data/pubmed)
 evaluate: $(STAMP)
 	$(call locked,report)
 	@.venv/bin/reflink evaluate --full --catalog '$(CATALOG)' --references '$(REFERENCES)' --report '$(REPORT)' \
 		--json '$(or $(JSON),$(REPORT)/figures.json)' $(if $(OUTCOMES),--outcomes '$(OUTCOMES)') \
-		$(if $(PROFILE),--profile '$(PROFILE)')
+		$(if $(PROFILE),--profile '$(PROFILE)') $(if $(PUBMED),--pubmed '$(PUBMED)')
 
 verdict: CATALOG ?= ../shared/data/works.jsonl.gz
 verdict: REFERENCES ?= ../shared/data/references_dev.jsonl.gz

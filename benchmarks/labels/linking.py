@@ -13,7 +13,8 @@ from benchmarks.labels.scores import Answer
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Link, Reference, Work
 from reflink.evaluation.judges import HeldOut
-from reflink.evaluation.run import build_catalog, default_encoder, link_held_out
+from reflink.evaluation.linking import link_held_out
+from reflink.evaluation.run import build_catalog, default_encoder
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.linking.policy import Policy
 from reflink.verdict import evidence, judge

@@ -17,8 +17,8 @@ from reflink.catalog import Catalog
 from reflink.entities import Work
 from reflink.evaluation import pubmed
 from reflink.evaluation.judges import HeldOut
+from reflink.evaluation.linking import link_held_out
 from reflink.evaluation.records import read_works
-from reflink.evaluation.run import link_held_out
 from reflink.evaluation.worlds import Groups
 from reflink.linking.policy import Policy
 

@@ -20,8 +20,9 @@ from benchmarks.machine import describe
 from reflink.catalog import Catalog
 from reflink.encoders import Encodes
 from reflink.entities import Reference
+from reflink.evaluation.linking import tracked
 from reflink.evaluation.records import read_queries, read_works, without_identifiers
-from reflink.evaluation.run import build_catalog, default_encoder, tracked
+from reflink.evaluation.run import build_catalog, default_encoder
 from reflink.evaluation.worlds import Groups
 from reflink.linking.linker import semantic_step
 from reflink.linking.policy import Open, Policy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from reflink.cli.measured import show
 from reflink.cli.output import console
 
 if TYPE_CHECKING:
-    from reflink.evaluation.outcomes import Outcome
+    from reflink.evaluation.outcomes import Mistake, Outcome
     from reflink.evaluation.worlds import World
     from reflink.linking.policy import Policy
 
@@ -35,7 +36,8 @@ examples:
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --profile paper --world closed --json paper.json
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --modes TVL,Raw --report report/
-  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --full --report report/ --json figures.json"""
+  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --full --report report/ --json figures.json
+  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --adjudicate 50 --adjudicated verdicts.jsonl"""
 
 #: The report folder of --full without --report.
 _REPORT: Final = Path("report")
@@ -62,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_what(parser.add_argument_group("what to measure"))
     _add_output(parser.add_argument_group("where to write it"))
+    _add_reading(parser.add_argument_group("errors read by a person"))
     _add_policy(parser.add_argument_group("thresholds of the policy"))
 
 
@@ -82,6 +85,10 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
     group.add_argument("--full", action="store_true", help=f"--shares --fields-hidden --modes all --report {_REPORT}")
     group.add_argument(
+        "--pubmed", type=Path, metavar="DIR",
+        help="PubMed's reference lists and records too: their texts with natural absence, and the mixture of both sources",
+    )  # fmt: skip
+    group.add_argument(
         "--identifiers", action="store_true", help="keep the identifiers of the references: flatters the figures"
     )
 
@@ -93,6 +100,19 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "--report", type=Path, metavar="DIR",
         help="write index.html here: one page that needs nothing else, with plots and every mistake with its evidence; "
         "measures the published threshold in the open world too",
+    )  # fmt: skip
+
+
+def _add_reading(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--adjudicate", nargs="?", const=0, type=_count, metavar="N",
+        help="then show errors without a verdict, N drawn at random or all, and ask for one: label wrong, linker wrong, other "
+        "version, cannot tell. All later runs count the verdicts and give the figures without the wrong labels too",
+    )  # fmt: skip
+    group.add_argument("--seed", type=int, default=1, help="of the draw (default: 1)")
+    group.add_argument(
+        "--adjudicated", type=Path, metavar="FILE",
+        help="file of the verdicts, identifiers without texts (default: REFS with .adjudicated.jsonl appended)",
     )  # fmt: skip
 
 
@@ -110,6 +130,13 @@ def _add_policy(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--threshold", type=float, metavar="COSINE", help="min cosine of the semantic stage, profile paper")
 
 
+def _count(text: str) -> int:
+    """Parse a number of errors, at least 1. Raises ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of errors: expected at least 1")
+    return int(text)
+
+
 def _modes(text: str) -> tuple[str, ...]:
     """Parse a comma-separated list of modes. Raises ArgumentTypeError for an unknown mode."""
     from reflink.evaluation.approaches import MODES
@@ -125,6 +152,7 @@ def _modes(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, write and show the figures. Returns 0; raises ReflinkError or OSError for unreadable input."""
+    from reflink.evaluation.adjudication import Judgements
     from reflink.evaluation.run import evaluate
 
     if args.full:
@@ -132,12 +160,15 @@ def run(args: argparse.Namespace) -> int:
         args.modes, args.report = args.modes or _modes("all"), args.report or _REPORT
     if args.report:
         from reflink.evaluation import report  # fails now if its package is missing, and not after the evaluation
+    adjudicated = args.adjudicated or args.references.with_name(f"{args.references.name}.adjudicated.jsonl")
     worlds: list[World] = ["closed", "open"] if args.world == "both" else [args.world]
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,
         identifiers=args.identifiers, shares=args.shares, fields_hidden=args.fields_hidden, rule=bool(args.report),
-        modes=args.modes,
+        modes=args.modes, pubmed=args.pubmed, adjudicated=adjudicated,
     )  # fmt: skip
+    if args.adjudicate is not None and _ask(evaluation.mistakes, args.adjudicate or None, args.seed, adjudicated):
+        evaluation = evaluation.with_verdicts(Judgements.known(adjudicated))
     if args.json:
         _write(args.json, orjson.dumps(evaluation.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if args.outcomes:
@@ -146,6 +177,17 @@ def run(args: argparse.Namespace) -> int:
     if args.report:
         console().print(f"report: {report.write(evaluation, args.report)}", soft_wrap=True)
     return OK
+
+
+def _ask(mistakes: Mapping[str, Sequence[Mistake]], count: int | None, seed: int, path: Path) -> int:
+    """Ask for verdicts on errors; return the number of new verdicts."""
+    from reflink.cli.adjudicate import adjudicate, questions
+    from reflink.cli.keys import keys
+    from reflink.evaluation.adjudication import Judgements
+
+    asked = questions(mistakes, Judgements.known(path), count, seed)
+    with keys() as key:
+        return adjudicate(asked, path, console(), key, lambda: date.today().isoformat())
 
 
 def _policy(args: argparse.Namespace) -> Policy:

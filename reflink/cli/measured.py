@@ -12,7 +12,9 @@ Figures = Mapping[str, Any]
 
 _RATES: Final = ("error", "precision", "recall", "f1", "false_link")
 _HEADS: Final = ("error", "precision", "recall", "f1", "false link")
-_WORLDS: Final = ("closed", "open", "open_80", "open_20", "raw_only.closed", "raw_only.open")
+_WORLDS: Final = ("closed", "open", "open_80", "open_20", "raw_only.closed", "raw_only.open", "pubmed", "mixture")
+#: Names of the contents of a reference.
+_CONTENTS: Final = {"title": "title", "names": "names, no title", "neither": "neither"}
 #: Rows of the threshold sweep that are shown; the figures contain more.
 _ACCEPTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99, 0.995, 0.999)
 
@@ -29,6 +31,7 @@ def show(measured: Figures, console: Terminal) -> None:
                 f"{100 * known['ece_equal_width']:.3f}% (of equal width), Brier {known['brier']:.5f}"
             )
     _show_causes(worlds, console)
+    _show_read(worlds, console)
     _show_thresholds(worlds.get("open", {}), console)
     _show_tables(measured.get("tables") or {}, console)
 
@@ -43,12 +46,28 @@ def _worlds(measured: Figures) -> Iterator[tuple[str, Figures]]:
 
 
 def _show_worlds(worlds: Mapping[str, Figures], console: Terminal) -> None:
-    shown = table([("world", 2), ("queries", 1), ("n", 1), *((head, 3) for head in _HEADS)])
+    shown = table([("world", 2), ("queries", 1), ("n", 1), *((head, 3) for head in _HEADS), ("ECE", 1)])
     for world, figures in worlds.items():
         sound = {"not suspect": figures["without_suspects"]} if "without_suspects" in figures else {}
-        for kind, of in {"all": figures, **sound, **figures["kinds"]}.items():
-            shown.add_row(world, kind, str(of["queries"]), *(_rate(of, name) for name in _RATES))
+        kinds = figures["kinds"] if len(figures["kinds"]) > 1 else {}
+        contents = {_CONTENTS[name]: of for name, of in figures["contents"].items()}
+        for kind, of in {"all": figures, **sound, **kinds, **contents}.items():
+            ece = "" if of.get("ece") is None else f"{100 * of['ece']:.2f}%"
+            shown.add_row(world, kind, str(of["queries"]), *(_rate(of, name) for name in _RATES), ece)
     console.print(shown)
+
+
+def _show_read(worlds: Mapping[str, Figures], console: Terminal) -> None:
+    from reflink.evaluation.adjudication import VERDICTS  # imported here, because the command line starts without numpy
+
+    heads = ("world", *VERDICTS, "unread", "linker's own", "at most")
+    rows = [
+        (world, *(str(of[name]) for name in (*VERDICTS, "unread")), _rate(of, "own", 3), _percent(of["own_at_most"], 3))
+        for world, figures in worlds.items()
+        if (of := figures.get("read")) and sum(of[name] for name in VERDICTS)
+    ]
+    if rows:
+        _print(console, "errors read by a person, by verdict", heads, rows)
 
 
 def _show_causes(worlds: Mapping[str, Figures], console: Terminal) -> None:
@@ -129,16 +148,16 @@ def _cells(given: Figures) -> Iterator[tuple[str, str, Figures]]:
                 yield from ((name, letter, of) for letter, of in value.items())
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.2f}%"
+def _percent(value: float | None, digits: int = 2) -> str:
+    return "" if value is None else f"{100 * value:.{digits}f}%"
 
 
 def _plain(value: float | None, digits: int = 6) -> str:
     return "" if value is None else f"{value:.{digits}g}"
 
 
-def _rate(figures: Figures, name: str) -> str:
+def _rate(figures: Figures, name: str, digits: int = 2) -> str:
     if name not in figures:
         return ""
     low, high = figures[f"{name}_interval"]
-    return f"{_percent(figures[name])} [{100 * low:.2f}, {100 * high:.2f}]"
+    return f"{_percent(figures[name], digits)} [{100 * low:.{digits}f}, {100 * high:.{digits}f}]"

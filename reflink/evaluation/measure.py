@@ -6,7 +6,7 @@ Every figure is a share in [0, 1]. Intervals come from the bootstrap over citing
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from reflink.evaluation import causes
 from reflink.evaluation.bootstrap import intervals
 from reflink.evaluation.bootstrap import wilson as interval
 from reflink.evaluation.calibration import calibration, thresholds
+from reflink.evaluation.contents import CONTENTS
 from reflink.evaluation.outcomes import Outcome
 
 __all__ = ["Outcome", "closed_figures", "figures", "interval", "open_figures"]
@@ -59,17 +60,31 @@ def open_figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def figures(outcomes: Sequence[Outcome], *, closed: bool) -> dict[str, Any]:
-    """Return the figures of all queries and of each kind of query; for an open world also the calibration and thresholds.
+    """Return the figures of all queries, by kind of query, and by contents of the reference (``contents``).
 
-    ``without_suspects``: the same without the queries whose target is probably false in the data, if there are any.
+    For an open world also the calibration and thresholds of all, and ``ece`` of each part. ``without_suspects``: the same
+    without the queries whose target is probably false in the data, if there are any.
     """
-    of = closed_figures if closed else open_figures
-    kinds = sorted({outcome.kind for outcome in outcomes})
-    by_kind = {kind: of([outcome for outcome in outcomes if outcome.kind == kind]) for kind in kinds}
+
+    def of(part: Sequence[Outcome]) -> dict[str, Any]:
+        return closed_figures(part) if closed else {**open_figures(part), "ece": calibration(part).get("ece")}
+
+    by_kind = {kind: of(part) for kind, part in sorted(_parts(outcomes, lambda each: each.kind).items())}
+    parts = _parts(outcomes, lambda each: each.contents)
+    by_contents = {contents: of(parts[contents]) for contents in CONTENTS if contents in parts}
     sound = [outcome for outcome in outcomes if not outcome.suspect]
     known: dict[str, Any] = {} if len(sound) == len(outcomes) else {"without_suspects": of(sound)}
     known |= {} if closed else {"calibration": calibration(outcomes), "thresholds": thresholds(outcomes)}
-    return {**of(outcomes), "kinds": by_kind, **{name: value for name, value in known.items() if value}}
+    return {
+        **of(outcomes), "kinds": by_kind, "contents": by_contents, **{name: value for name, value in known.items() if value},
+    }  # fmt: skip
+
+
+def _parts(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(key(outcome), []).append(outcome)
+    return found
 
 
 def _counts(outcomes: Iterable[Outcome]) -> dict[str, Any]:

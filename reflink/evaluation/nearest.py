@@ -38,7 +38,7 @@ NONE: Final[Answer] = ((), float("nan"))
 
 
 class Progress(Protocol):
-    """Interface that shows the progress of a loop; ``reflink.evaluation.run.tracked`` does so on a terminal."""
+    """Interface that shows the progress of a loop; ``reflink.evaluation.linking.tracked`` does so on a terminal."""
 
     def __call__(self, items: Sequence[T], what: str, /) -> Iterable[T]:
         """Return the items, one by one."""

@@ -7,8 +7,8 @@ linker can be right there. A query is suspected in two ways:
 - A rule, independent of reflink's links: the reference and every record of its truth describe different works (``apart``). The
   rule prefers misses to false suspicions: it never suspects titles that share most of their words, references with tagged
   names but no title, or pairs that agree in volume or first page.
-- A list of queries that only a reader can decide (``suspects.json``: rid and reason). It comes from reading the errors of a
-  run, so figures without the suspects are slightly too good.
+- A person's verdict that the label is wrong (reflink.evaluation.adjudication). These come from reading the errors of a run, so
+  figures without the suspects are slightly too good.
 
 Figures are reported with and without the suspects (docs/accuracy.md); the main figure always includes them.
 """
@@ -19,14 +19,14 @@ import argparse
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import orjson
 
 from reflink.entities import Reference, Work
+from reflink.evaluation.adjudication import Judgements
 from reflink.evaluation.records import Listing, Query, read_queries, read_works
 from reflink.evaluation.worlds import Groups
 from reflink.terminal import guard
@@ -124,27 +124,24 @@ def apart(reference: Reference, work: Work) -> str | None:
     return "title and authors differ" if authors_differ and locators_differ is None else None
 
 
-def reviewed() -> Mapping[str, str]:
-    """Return the list of queries that a reader suspected: rid to reason."""
-    found: dict[str, str] = orjson.loads(resources.files("reflink.evaluation").joinpath("suspects.json").read_bytes())
-    return found
-
-
-def suspects(queries: Sequence[Query], listings: Iterable[Listing], groups: Groups) -> dict[str, str]:
+def suspects(
+    queries: Sequence[Query], listings: Iterable[Listing], groups: Groups, judgements: Judgements | None = None
+) -> dict[str, str]:
     """Return the reason why a query's truth is probably wrong, by rid, for suspected queries only.
 
-    ``listings``: at least the works that are the truth of a query, and the works of their groups.
+    ``judgements``: a person's verdicts, which outrank the rule. ``listings``: at least the works that are the truth of a query,
+    and the works of their groups.
     """
     wanted = {id_ for query in queries for id_ in groups.same(query.truth)}
     works = {listing.work.id: listing.work for listing in listings if listing.work.id in wanted}
-    known = reviewed()
     found: dict[str, str] = {}
     for query in queries:
         records = [works[id_] for id_ in groups.same(query.truth) if id_ in works]
         reasons = [apart(query.reference, work) for work in records]
-        if query.reference.id in known:
-            found[query.reference.id] = f"reviewed: {known[query.reference.id]}"
-        elif reasons and (why := reasons[0]) is not None and all(reasons):
+        why = reasons[0] if reasons and all(reasons) else None
+        if judgements is not None:
+            why = judgements.suspicion(query.reference.id, query.truth, why)
+        if why is not None:
             found[query.reference.id] = why
     return found
 
@@ -158,9 +155,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--catalog", type=Path, required=True, metavar="WORKS", help="works as JSON lines, .gz or not")
     parser.add_argument("--references", type=Path, required=True, metavar="REFS", help="references with their targets")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write rid and reason here")
+    parser.add_argument("--adjudicated", type=Path, metavar="FILE", help="verdicts of reflink evaluate --adjudicate")
     args = parser.parse_args(arguments)
     listings, queries = list(read_works(args.catalog)), list(read_queries(args.references))
-    found = suspects(queries, listings, Groups.read(listings))
+    found = suspects(queries, listings, Groups.read(listings), Judgements.known(args.adjudicated))
     if args.json:
         args.json.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     truths = {query.reference.id: query.truth for query in queries}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from reflink.entities import Link
+from reflink.entities import Link, Reference, Work
 
 #: ``wrong``: another work was linked although the target is present. ``missed``: the target is present, and no work was linked.
 #: ``false``: a work was linked although the target is absent.
@@ -18,6 +18,8 @@ class Outcome:
 
     ``best``: the best candidate is the target, linked or not. ``cause``: the cause of an error, one of
     `reflink.evaluation.causes.CAUSES`. ``suspect``: the reason why the target given in the data is probably false.
+    ``contents``: what the reference has (`reflink.evaluation.contents`). ``truth``: the target given in the data, a work id.
+    ``verdict``: of a person on the error (`reflink.evaluation.adjudication`).
     """
 
     rid: str
@@ -28,6 +30,9 @@ class Outcome:
     best: bool = False
     cause: str | None = None
     suspect: str | None = None
+    contents: str = "title"
+    truth: str = ""
+    verdict: str | None = None
 
     @property
     def error(self) -> Error | None:
@@ -48,11 +53,21 @@ class Outcome:
         link = self.link
         line = {
             "rid": self.rid, "cited": link.cited, "probability": link.probability, "present": self.present,
-            "right": self.right, "kind": self.kind, "method": link.method, "score": link.score,
+            "right": self.right, "kind": self.kind, "contents": self.contents, "method": link.method, "score": link.score,
             "unresolved": link.unresolved, "reasons": list(link.reasons) or None,
             "runner_up": link.runner_up.to_dict() if link.runner_up else None,
         }  # fmt: skip
         return {name: value for name, value in line.items() if value is not None or name in ("cited", "probability")}
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A wrong outcome with the records that explain it. A work is None if it does not exist or is not in the works' file."""
+
+    outcome: Outcome
+    reference: Reference
+    target: Work | None
+    chosen: Work | None
 
 
 def best_of(link: Link) -> str | None:

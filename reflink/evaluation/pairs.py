@@ -23,9 +23,9 @@ from reflink.catalog import Catalog
 from reflink.encoders import Encodes
 from reflink.entities import Reference, Work
 from reflink.evaluation import pubmed
+from reflink.evaluation.linking import tracked
 from reflink.evaluation.records import Query, without_identifiers
 from reflink.evaluation.regression import Flags, Floats
-from reflink.evaluation.run import tracked
 from reflink.evaluation.same_record import is_same_record
 from reflink.evaluation.worlds import Groups, hidden
 from reflink.linking.linker import propose

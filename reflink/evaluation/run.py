@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn, track
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from reflink.catalog import Catalog
 from reflink.entities import Link, Reference, Work
+from reflink.evaluation import adjudication
+from reflink.evaluation.adjudication import Judgements
 from reflink.evaluation.bootstrap import RESAMPLES
 from reflink.evaluation.causes import cause_of
+from reflink.evaluation.contents import contents_of
 from reflink.evaluation.judges import HeldOut
+from reflink.evaluation.linking import link_held_out, tracked
 from reflink.evaluation.measure import figures
+from reflink.evaluation.natural import link_lists, mixture
 from reflink.evaluation.noise import suspects
-from reflink.evaluation.outcomes import Outcome, best_of
+from reflink.evaluation.outcomes import Mistake, Outcome, best_of
 from reflink.evaluation.records import Listing, Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.rule import rule_figures
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_of
-from reflink.linking.linker import Linker, propose
+from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
 from reflink.terminal import Terminal
 
-_BATCH: Final = 256
 _WORKS: Final = 20_000
-
-T = TypeVar("T")
-
-
-def tracked(items: Sequence[T], what: str) -> Iterable[T]:
-    """Return the items; iterating over them shows a progress bar on the terminal."""
-    return track(items, description=what, console=Terminal(stderr=True), total=len(items))
 
 
 def default_encoder(cache: Path) -> CachedEncoder:
@@ -64,19 +60,10 @@ def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy 
     return catalog
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """A wrong outcome with the records that explain it. A work is None if it does not exist or is not in the works' file."""
-
-    outcome: Outcome
-    reference: Reference
-    target: Work | None
-    chosen: Work | None
-
-
 @dataclass(frozen=True)
 class Evaluation:
-    """Outcomes and mistakes by measurement: ``closed``, ``open``, ``open_80``, ``open_20``, ``raw_only.closed``, …
+    """Outcomes and mistakes by measurement: ``closed``, ``open``, ``open_80``, ``open_20``, ``raw_only.closed``, …, ``pubmed``,
+    ``mixture``.
 
     ``rule``: figures of the published threshold in the open world. ``tables``: the paper's tables for the requested modes.
     """
@@ -94,33 +81,26 @@ class Evaluation:
         for name, outcomes in self.outcomes.items():
             outer, _, inner = name.rpartition(".")
             into = found.setdefault(outer, {}) if outer else found
-            into[inner] = figures(outcomes, closed=inner == "closed")
+            into[inner] = {**figures(outcomes, closed=inner == "closed"), "read": adjudication.counted(outcomes)}
         if self.rule:
             found["open"]["rule"] = self.rule
         if self.tables:
             found["tables"] = self.tables
-        return {**found, "about": self.about}
+        named = {each.rid for name, some in self.outcomes.items() if name != "pubmed" for each in some if each.suspect}
+        return {**found, "about": {**self.about, "suspects": len(named)}}
+
+    def with_verdicts(self, judgements: Judgements) -> Evaluation:
+        """Return the same with a person's verdicts on the errors; labels that they reject are suspect."""
+        outcomes = {name: [*map(judgements.applied, some)] for name, some in self.outcomes.items()}
+        mistakes = {
+            name: [replace(each, outcome=judgements.applied(each.outcome)) for each in some]
+            for name, some in self.mistakes.items()
+        }
+        return replace(self, outcomes=outcomes, mistakes=mistakes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures: ``closed`` and ``open`` as measured, other requested figures, and ``about`` the run."""
         return self.measured
-
-
-def link_held_out(
-    references: Sequence[Reference], catalog: Catalog, encoder: CachedEncoder | None, policy: Policy, judges: HeldOut, what: str
-) -> list[Link]:
-    """Return a link for each reference, in order, each by a judge that was not trained on the citing paper."""
-    links: dict[int, Link] = {}
-    by_judge: dict[Any, list[int]] = defaultdict(list)
-    for row, reference in enumerate(references):
-        by_judge[judges.of(reference.citing)].append(row)
-    batches = [
-        (judge, rows[start : start + _BATCH]) for judge, rows in by_judge.items() for start in range(0, len(rows), _BATCH)
-    ]
-    for judge, rows in tracked(batches, what):
-        linker = Linker(catalog, encoder, policy, judge=judge)
-        links.update(zip(rows, linker.link([references[row] for row in rows]), strict=True))
-    return [links[row] for row in range(len(references))]
 
 
 def evaluate(
@@ -136,6 +116,8 @@ def evaluate(
     fields_hidden: bool = False,
     rule: bool = False,
     modes: Sequence[str] = (),
+    pubmed: Path | None = None,
+    adjudicated: Path | None = None,
 ) -> Evaluation:
     """Run the protocol: link every query of ``references`` in each world of ``works``.
 
@@ -143,12 +125,15 @@ def evaluate(
     references' identifiers; the figures are then of little value, because the truth comes from the identifiers. ``shares``:
     also measure with 80% and 20% present. ``fields_hidden``: also measure with the raw text alone, in each of ``worlds``.
     ``rule``: also measure the published threshold in the open world. ``modes``: also measure the paper's tables in these modes,
-    which includes the closed world. Raises BadRecord and ModelNotFound.
+    which includes the closed world. ``pubmed``: also link PubMed's lists in this folder, and with the open world measure the
+    mixture of both sources. ``adjudicated``: a file of a person's verdicts beside those of the package. Raises BadRecord and
+    ModelNotFound.
     """
     began = monotonic()
     listings, queries = list(read_works(works)), list(read_queries(references))
     encoder = default_encoder(cache)
-    session = _Session(listings, queries, Groups.read(listings), encoder, HeldOut.shipped(), policy, identifiers)
+    judges, judgements = HeldOut.shipped(), Judgements.known(adjudicated)
+    session = _Session(listings, queries, Groups.read(listings), encoder, judges, policy, identifiers)
     settings = settings_of({*worlds, "closed"} if modes else worlds, present, shares=shares)
     tables: dict[str, Any] = {}
     for setting, catalog in session.catalogs(settings):
@@ -162,15 +147,22 @@ def evaluate(
 
             tables = measure_tables(listings, queries, session.groups, catalog, cache, modes, tracked, encoder=encoder)
         del catalog  # keep one catalog in memory at a time
+    lists: dict[str, Any] = {}
+    if pubmed is not None:
+        natural = link_lists(pubmed, listings, policy, judges, cache)
+        session.outcomes["pubmed"], session.mistakes["pubmed"] = natural.outcomes, natural.mistakes
+        lists = {"absent": round(natural.absent, 6), "undecided": natural.undecided}
+        if "open" in session.outcomes:
+            session.outcomes["mixture"] = mixture(session.outcomes["open"], natural.outcomes)
     about = {
         "profile": policy.profile, "works": len(listings), "queries": len(queries), "identifiers": identifiers,
         "encoder": encoder.name, "precision": encoder.precision, "present": present,
         "held_out": sum(session.judges.is_known(query.reference.citing) for query in queries),
         "papers": len({query.reference.citing for query in queries}), "resamples": RESAMPLES, "accept": policy.accept,
-        "suspects": len(session.suspects),
+        **({"pubmed": lists} if lists else {}),
         "catalog": works.name, "references": references.name, "seconds": round(monotonic() - began, 1),
     }  # fmt: skip
-    return Evaluation(session.outcomes, about, session.mistakes, session.rule, tables)
+    return Evaluation(session.outcomes, about, session.mistakes, session.rule, tables).with_verdicts(judgements)
 
 
 class _Session:
@@ -188,6 +180,7 @@ class _Session:
     ) -> None:
         self.queries, self.groups, self.encoder, self.judges, self.policy = queries, groups, encoder, judges, policy
         self.suspects = suspects(queries, listings, groups)
+        self.contents = {query.reference.id: contents_of(query.reference) for query in queries}
         self.works = {listing.work.id: listing.work for listing in listings}
         self.references = [query.reference if identifiers else without_identifiers(query.reference) for query in queries]
         self.outcomes: dict[str, list[Outcome]] = {}
@@ -239,7 +232,10 @@ class _Session:
         best = here and best_of(link) in same
         rid = query.reference.id
         right = best and link.cited is not None
-        return Outcome(rid, query.kind, here, right, link, best, suspect=self.suspects.get(rid))
+        return Outcome(
+            rid, query.kind, here, right, link, best, suspect=self.suspects.get(rid), contents=self.contents[rid],
+            truth=query.truth,
+        )  # fmt: skip
 
     def _proposed(self, rows: Sequence[int], references: Sequence[Reference], catalog: Catalog) -> set[int]:
         """Return the rows for which a stage proposes the target."""

@@ -20,9 +20,10 @@ import orjson
 
 from reflink.evaluation import pubmed
 from reflink.evaluation.fitting import PENALTY, TRIM, fit, precisions
+from reflink.evaluation.linking import tracked
 from reflink.evaluation.pairs import CANDIDATES, FOLDS, NEAREST, SOURCES, Pairs, collect, fold_of, of_pubmed
 from reflink.evaluation.records import Listing, Query, read_queries, read_works
-from reflink.evaluation.run import default_encoder, tracked
+from reflink.evaluation.run import default_encoder
 from reflink.evaluation.searches import kept_catalog
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups

@@ -140,7 +140,16 @@ def scores(figures: Figures) -> Markup | None:
 
 def kinds(figures: Figures, rates: Mapping[str, str], title: str) -> Markup | None:
     """Figures of each kind of query that has enough queries."""
-    parts = {"all": figures, **figures.get("kinds", {})}
+    return _by_part(figures, figures.get("kinds", {}), rates, title)
+
+
+def contents(figures: Figures, rates: Mapping[str, str], title: str) -> Markup | None:
+    """Figures by what the references have, of parts with enough queries."""
+    return _by_part(figures, figures.get("contents", {}), rates, title)
+
+
+def _by_part(figures: Figures, of_parts: Mapping[str, Figures], rates: Mapping[str, str], title: str) -> Markup | None:
+    parts = {"all": figures, **of_parts}
     lines = [
         Row(f"{kind} ({of['queries']:,})", [(of[name], _bounds(of, name)) for name in rates])
         for kind, of in parts.items()

@@ -7,8 +7,8 @@ from typing import Final
 
 from reflink.entities import Reference, Work
 from reflink.evaluation.causes import CAUSES
+from reflink.evaluation.outcomes import Mistake
 from reflink.evaluation.report.markup import Markup, tag
-from reflink.evaluation.run import Mistake
 
 _SORTS: Final = {
     "wrong": "Wrong links: another work than the target",
@@ -58,6 +58,7 @@ def _shown(mistake: Mistake) -> Markup:
         f"runner-up {link.runner_up.cited}" if link.cited and link.runner_up else "",
         f"status {link.status}" if link.status else "",
         f"suspect: {outcome.suspect}" if outcome.suspect else "",
+        f"read by a person: {outcome.verdict}" if outcome.verdict else "",
     ]
     return tag(
         "article",

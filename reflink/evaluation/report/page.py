@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from reflink.evaluation.outcomes import Mistake
 from reflink.evaluation.report import charts, tables
 from reflink.evaluation.report.markup import Markup, joined, tag
 from reflink.evaluation.report.mistakes import mistakes
 from reflink.evaluation.report.style import STYLE
-from reflink.evaluation.run import Mistake
 
 Figures = Mapping[str, Any]
 
@@ -31,7 +31,9 @@ def page(measured: Figures, found: Mapping[str, Sequence[Mistake]]) -> str:
         "paper": ("The published work, repeated here", _paper(measured.get("tables") or {})),
         "open": ("References whose target is absent", _open(measured)),
         "calibration": ("Probabilities", _calibration(measured.get("open") or {})),
+        "sources": ("Sources, and what references have", _sources(measured)),
         "causes": ("Errors by cause", _causes(measured)),
+        "read": ("Errors read by a person", _read(measured)),
         "mistakes": ("Every mistake", _mistakes(measured, found)),
         "how": ("How it was measured", _how(measured["about"])),
     }
@@ -112,7 +114,8 @@ def _figures(measured: Figures) -> Markup:
         "front: the target's metadata come from the article itself, as in production; cocite: from another paper's reference "
         "to it; medline: from its record there. error: not linked to the target. precision: right links of all links. "
         "recall: right links of the references whose target is there. false links: of those whose target is not there. "
-        "suspects: references whose target is probably false in the data, listed by reflink.evaluation.noise.",
+        "suspects: references whose target is probably false in the data, listed by reflink.evaluation.noise. ECE: calibration "
+        "error.",
         class_="note",
     )
     return joined([tables.overview(measured), kinds, _side_by_side(pictures)])
@@ -192,6 +195,42 @@ def _calibration(opened: Figures) -> Markup:
     ]
     folded = [_folded("Table of the bins", tables.bins(opened)), _folded("Table of the thresholds", tables.thresholds(opened))]
     return joined([tag("p", text), _side_by_side(pictures), folded])
+
+
+def _sources(measured: Figures) -> Markup:
+    lists = measured["about"].get("pubmed")
+    if not lists:
+        return Markup("")
+    text = tag(
+        "p",
+        f"PubMed's lists are mere text. {100 * lists['absent']:.1f}% of the cited works are absent, and the probabilities "
+        "assume this share. "
+        f"{lists['undecided']:,} links are left out, because no identifier shows whether they are right. The mixture has as "
+        "many references of each source, the articles' in the open world.",
+        class_="note",
+    )
+    named = {name: (label, of) for name, label, of in tables.worlds(measured) if name in ("open", "pubmed", "mixture")}
+    rates = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    pictures = [
+        _figure(f"{label.capitalize()}, by contents", charts.contents(of, rates, "By contents of the reference"))
+        for label, of in named.values()
+    ]
+    pictures += [
+        _figure(f"{label.capitalize()}: stated and observed", charts.reliability(of))
+        for name, (label, of) in named.items()
+        if name != "open"
+    ]
+    return joined([text, _side_by_side(pictures)])
+
+
+def _read(measured: Figures) -> Markup:
+    if (given := tables.read(measured)) is None:
+        return Markup("")
+    text = (
+        "Verdicts given with reflink evaluate --adjudicate, from the records alone. The linker's own errors: those with the "
+        "verdict linker, as a share of all references; at most: with those that cannot be told or were not read."
+    )
+    return joined([tag("p", text, class_="note"), given, _folded("What the verdicts mean", tables.verdicts())])
 
 
 def _causes(measured: Figures) -> Markup:

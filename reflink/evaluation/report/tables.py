@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from reflink.evaluation.adjudication import VERDICTS
 from reflink.evaluation.causes import CAUSES
 from reflink.evaluation.report.markup import Markup, joined, tag
 from reflink.evaluation.report.plots import percent
@@ -13,10 +14,16 @@ Figures = Mapping[str, Any]
 
 _RATES: Final = ("error", "precision", "recall", "f1", "false_link")
 _WORLDS: Final = {
-    "closed": "closed", "open": "open", "open_80": "open, 80% there",
+    "closed": "closed",
+    "open": "open",
+    "open_80": "open, 80% there",
     "open_20": "open, 20% there",
-    "raw_only.closed": "closed, fields hidden", "raw_only.open": "open, fields hidden",
-}  # fmt: skip
+    "raw_only.closed": "closed, fields hidden",
+    "raw_only.open": "open, fields hidden",
+    "pubmed": "PubMed's lists",
+    "mixture": "articles and PubMed's lists",
+}
+_CONTENTS: Final = {"title": "with a title", "names": "with names, no title", "neither": "neither"}  # fmt: skip
 _FIELDS: Final = {"T": "title", "V": "venue", "Y": "year", "L": "last names", "A": "abstract"}
 
 
@@ -33,7 +40,9 @@ def worlds(measured: Figures) -> Iterator[tuple[str, str, Figures]]:
 def kinds(figures: Figures) -> dict[str, Figures]:
     """Return the figures of a world and of subsets of its queries, by label."""
     sound = figures.get("without_suspects")
-    return {"all": figures, **({"all but suspects": sound} if sound else {}), **figures.get("kinds", {})}
+    kinds = figures.get("kinds", {})
+    contents = {_CONTENTS[name]: of for name, of in figures.get("contents", {}).items()}
+    return {"all": figures, **({"all but suspects": sound} if sound else {}), **(kinds if len(kinds) > 1 else {}), **contents}
 
 
 def table(head: Sequence[str], body: Iterable[Sequence[object]], words: int = 1) -> Markup:
@@ -60,10 +69,32 @@ def overview(measured: Figures) -> Markup:
         closed = "error" in figures
         for kind, of in kinds(figures).items():
             name: object = tag("b", label) if kind == "all" else ""
-            rates = _RATES[:1] if closed else _RATES[1:]
-            bodies[closed].append([name, kind, f"{of['queries']:,}", *(rate(of, each) for each in rates)])
-    heads = {True: ("error",), False: ("precision", "recall", "F1", "false links")}
+            shown = [rate(of, each) for each in (_RATES[:1] if closed else _RATES[1:])]
+            calibrated = [] if closed else [f"{100 * of['ece']:.2f}%" if of.get("ece") is not None else ""]
+            bodies[closed].append([name, kind, f"{of['queries']:,}", *shown, *calibrated])
+    heads = {True: ("error",), False: ("precision", "recall", "F1", "false links", "ECE")}
     return joined(table(["world", "queries", "n", *heads[closed]], body, 2) for closed, body in bodies.items() if body)
+
+
+def read(measured: Figures) -> Markup | None:
+    """Errors by the verdict of a person who read them; None if none was read."""
+    body = [
+        [label, *(f"{of[name]:,}" for name in (*VERDICTS, "unread")), _own(of), f"{100 * of['own_at_most']:.3f}%"]
+        for _, label, figures in worlds(measured)
+        if (of := figures.get("read")) and sum(of[name] for name in VERDICTS)
+    ]
+    heads = ["world", "label wrong", "linker wrong", "other version", "cannot tell", "not read", "linker's own", "at most"]
+    return table(heads, body) if body else None
+
+
+def verdicts() -> Markup:
+    """Description of each verdict."""
+    return tag("dl", [(tag("dt", verdict), tag("dd", label)) for verdict, label in VERDICTS.items()])
+
+
+def _own(of: Figures) -> Markup:
+    low, high = of["own_interval"]
+    return tag("span", f"{100 * of['own']:.3f}% ", tag("small", f"[{100 * low:.3f}, {100 * high:.3f}]"), class_="rate")
 
 
 def approaches(tables: Figures) -> Markup | None:

@@ -31,13 +31,13 @@ def test_the_default_measures_two_worlds_without_tables(reflink: Reflink, inputs
     assert answer.code == 0
     measured = orjson.loads((tmp_path / "deep" / "figures.json").read_bytes())
     assert measured.keys() == {"closed", "open", "about"}
-    assert {"error", "error_interval", "queries", "methods", "causes", "kinds"} == measured["closed"].keys()
+    assert {"error", "error_interval", "queries", "methods", "causes", "kinds", "contents", "read"} == measured["closed"].keys()
     rates = {"precision", "recall", "f1", "false_link"}
     assert rates | {f"{name}_interval" for name in rates} <= measured["open"].keys()
-    assert {"causes", "kinds", "calibration", "thresholds"} <= measured["open"].keys()
+    assert {"causes", "kinds", "contents", "calibration", "thresholds", "read"} <= measured["open"].keys()
     assert {"ece", "bins"} <= measured["open"]["calibration"].keys()
     assert "rule" not in measured["open"]
-    for text in ("closed", "cocite", "expected calibration error", "0.00% ["):
+    for text in ("closed", "title", "expected calibration error", "0.00% ["):
         assert text in answer.out
 
 

@@ -70,7 +70,8 @@ def test_a_wrong_outcome_has_a_kind_of_error_and_a_right_one_none() -> None:
 
 def test_a_line_of_an_outcomes_file_keeps_its_format() -> None:
     assert outcome(right=True).to_dict() == {
-        "rid": "r", "cited": "w", "probability": 0.9, "present": True, "right": True, "kind": "front", "method": "semantic",
+        "rid": "r", "cited": "w", "probability": 0.9, "present": True, "right": True, "kind": "front", "contents": "title",
+        "method": "semantic",
     }  # fmt: skip
     refused = outcome(None, p=0.25).to_dict()
     assert (refused["cited"], refused["unresolved"]) == (None, "not-in-catalog")

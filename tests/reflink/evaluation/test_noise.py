@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import orjson
@@ -12,8 +11,9 @@ from hypothesis import strategies as st
 
 from reflink.entities import Reference, Work
 from reflink.evaluation import noise
-from reflink.evaluation.noise import apart, reviewed, suspects
-from reflink.evaluation.records import KINDS, Listing, Query, lines, reference_of, work_of
+from reflink.evaluation.adjudication import Judgement, Judgements
+from reflink.evaluation.noise import apart, suspects
+from reflink.evaluation.records import Listing, Query, reference_of, work_of
 from reflink.evaluation.worlds import Groups
 from tests.data import shared_data
 from tests.reflink.verdict.families import Records, cases
@@ -84,13 +84,18 @@ def test_a_matching_record_of_the_group_clears_the_query() -> None:
     assert suspects([Query(REFERENCE, "doi:10.1/unknown", "front")], listings, groups) == {}
 
 
-def test_the_reviewed_list_gives_a_reason_for_each_query() -> None:
-    assert all(why and not why.endswith(".") and re.fullmatch(r"\S+#\S+@\d+", rid) for rid, why in reviewed().items())
+def test_a_persons_verdict_outranks_the_rule() -> None:
+    listings = [Listing(OTHER, OTHER.id), Listing(SAME, SAME.id)]
+    groups = Groups.read(listings)
+    wrong, right = Query(REFERENCE, OTHER.id, "front"), Query(REFERENCE, SAME.id, "front")
 
+    def found(query: Query, verdict: str) -> dict[str, str]:
+        judgement = Judgement(query.reference.id, query.truth, None, verdict, "2026-11-24", "another chapter")
+        return suspects([query], listings, groups, Judgements([judgement]))
 
-def test_the_reviewed_list_contains_queries_of_the_data() -> None:
-    kinds = {data["rid"]: data.get("query") for _, data in lines(shared_data() / "references_dev.jsonl.gz")}
-    assert all(kinds[rid] in KINDS for rid in reviewed())
+    assert found(right, "label") == {REFERENCE.id: "read by a person: another chapter"}
+    assert found(right, "linker") == found(wrong, "linker") == {}
+    assert found(wrong, "version") == {REFERENCE.id: "title, authors and place differ"}
 
 
 def test_no_link_of_the_families_is_suspected() -> None:

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from reflink.entities import Candidate, Link, Reference, Work
 from reflink.evaluation.causes import CAUSES
-from reflink.evaluation.outcomes import Outcome
+from reflink.evaluation.outcomes import Mistake, Outcome
 from reflink.evaluation.report import write
 from reflink.evaluation.report.markup import Markup, joined, tag
 from reflink.evaluation.report.mistakes import MOST
-from reflink.evaluation.run import Evaluation, Mistake
+from reflink.evaluation.run import Evaluation
 from tests.profiles import examples
 from tests.reflink.evaluation.outcomes import drawn
 

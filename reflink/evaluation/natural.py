@@ -1,0 +1,79 @@
+"""Evaluation with natural absence: PubMed's reference lists as mere text, linked into the protocol's works and PubMed's.
+
+More than nine of ten cited works are absent. The links and their probabilities assume this share, as known from the data.
+A link that is neither to the target nor provably to another work (`reflink.evaluation.pubmed.is_false`) cannot be decided: its
+query is left out and counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reflink.entities import Work
+from reflink.evaluation import pubmed
+from reflink.evaluation.causes import cause_of
+from reflink.evaluation.contents import contents_of
+from reflink.evaluation.judges import HeldOut
+from reflink.evaluation.linking import link_held_out
+from reflink.evaluation.outcomes import Mistake, Outcome, best_of
+from reflink.evaluation.records import Listing
+from reflink.evaluation.searches import kept_catalog
+from reflink.evaluation.worlds import Groups
+from reflink.linking.linker import propose
+from reflink.linking.policy import Policy
+
+
+@dataclass(frozen=True)
+class Natural:
+    """Outcomes and mistakes of PubMed's references. ``absent``: share without a target. ``undecided``: queries left out."""
+
+    outcomes: list[Outcome]
+    mistakes: list[Mistake]
+    absent: float
+    undecided: int
+
+
+def link_lists(folder: Path, listings: Sequence[Listing], policy: Policy, judges: HeldOut, cache: Path) -> Natural:
+    """Link all references of PubMed's lists that have an id. Raises BadRecord."""
+    known = pubmed.merged(listings, pubmed.read_works(folder))
+    works, groups = {listing.work.id: listing.work for listing in known}, Groups.read(known)
+    cited = list(pubmed.read_references(folder))
+    truths = {query.reference.id: query.truth for query in pubmed.queries(cited, works.values())}
+    absent = 1 - len(truths) / len(cited)
+    policy = replace(policy, absent=min(max(absent, 0.001), 0.999))
+    catalog, references = kept_catalog(list(works.values()), None, cache), [each.reference for each in cited]
+    links = link_held_out(references, catalog, None, policy, judges, "linking, PubMed's lists")
+    outcomes: list[Outcome] = []
+    mistakes: list[Mistake] = []
+    for each, link in zip(cited, links, strict=True):
+        rid, truth = each.reference.id, truths.get(each.reference.id)
+        same = set() if truth is None else {catalog.canonical(id_) for id_ in groups.same(truth)}
+        best = best_of(link) in same
+        chosen: Work | None = works.get(best_of(link) or "")
+        right = best and link.cited is not None
+        if link.cited is not None and not right and not (chosen and pubmed.is_false(each.ids, chosen)):
+            continue
+        label = truth or next(iter(each.ids.keys()))
+        outcome = Outcome(
+            rid, "pubmed", truth is not None, right, link, best, contents=contents_of(each.reference), truth=label
+        )
+        if outcome.error:
+            proposed = truth is not None and not same.isdisjoint(propose([each.reference], catalog, None, policy)[0])
+            cause = cause_of(outcome, each.reference, works.get(label), chosen, proposed=proposed)
+            outcome = replace(outcome, cause=cause)
+            mistakes.append(Mistake(outcome, each.reference, works.get(label), chosen))
+        outcomes.append(outcome)
+    return Natural(outcomes, mistakes, absent, len(cited) - len(outcomes))
+
+
+def mixture(articles: Sequence[Outcome], lists: Sequence[Outcome]) -> list[Outcome]:
+    """Return equally many outcomes of both sources, those of the larger source drawn by a hash of the reference."""
+    least = min(len(articles), len(lists))
+    return [*_drawn(articles, least), *_drawn(lists, least)]
+
+
+def _drawn(outcomes: Sequence[Outcome], count: int) -> list[Outcome]:
+    return sorted(outcomes, key=lambda each: hashlib.sha1(each.rid.encode(), usedforsecurity=False).digest())[:count]

@@ -1,0 +1,74 @@
+"""Evaluation of PubMed's lists with natural absence, and the mixture of both sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reflink.entities import Ids, Work
+from reflink.evaluation.judges import HeldOut
+from reflink.evaluation.natural import Natural, link_lists, mixture
+from reflink.evaluation.records import Listing
+from reflink.linking.policy import Policy
+from tests.profiles import examples
+from tests.reflink.evaluation.outcomes import outcome
+from tests.reflink.evaluation.pubmed_files import RECORDS, TITLED_TEXTS, written
+
+
+def linked(folder: Path, listings: list[Listing]) -> Natural:
+    return link_lists(written(folder), listings, Policy(), HeldOut.shipped(), folder / "cache")
+
+
+@pytest.fixture(scope="module")
+def natural(tmp_path_factory: pytest.TempPathFactory) -> Natural:
+    return linked(tmp_path_factory.mktemp("natural"), [])
+
+
+def test_every_reference_with_an_id_has_an_outcome(natural: Natural) -> None:
+    assert len(natural.outcomes) == 2 * len(RECORDS) + len(TITLED_TEXTS)
+    present = len(RECORDS) + len(TITLED_TEXTS) // 2
+    assert sum(each.present for each in natural.outcomes) == present
+    assert natural.absent == pytest.approx(1 - present / len(natural.outcomes))
+    assert {each.contents for each in natural.outcomes} == {"title", "neither"}
+    assert all(each.truth for each in natural.outcomes)
+    assert natural.undecided == 0
+
+
+def test_present_works_are_linked_and_absent_ones_are_not(natural: Natural) -> None:
+    assert all(each.right for each in natural.outcomes if each.present and each.contents == "neither")
+    assert not any(each.link.cited for each in natural.outcomes if not each.present and each.contents == "neither")
+
+
+def test_mistakes_are_the_errors_with_a_cause(natural: Natural) -> None:
+    errors = [each for each in natural.outcomes if each.error]
+    assert [each.outcome for each in natural.mistakes] == errors
+    assert all(each.outcome.cause for each in natural.mistakes)
+
+
+def test_a_link_that_no_identifier_decides_is_left_out(tmp_path: Path) -> None:
+    """The work at the locator of an absent reference has a DOI, and the reference has a PMID."""
+    work = Work(
+        id="doi:10.1/x", ids=Ids(doi="10.1/x"), title="Another subject", authors=("Nobody",), venue="Acta Botanica", year=2001,
+        volume="1", fpage="21",
+    )  # fmt: skip
+    found = linked(tmp_path, [Listing(work, work.id)])
+    assert found.undecided == 1
+    assert len(found.outcomes) == 2 * len(RECORDS) + len(TITLED_TEXTS) - 1
+
+
+@given(st.integers(0, 12), st.integers(0, 12))
+@settings(max_examples=examples(20))
+def test_a_mixture_has_as_many_of_each_source(articles: int, lists: int) -> None:
+    first, second = (
+        [replace(outcome(kind=kind), rid=f"{kind}{n}") for n in range(count)]
+        for kind, count in (("front", articles), ("pubmed", lists))
+    )
+    mixed = mixture(first, second)
+    least = min(articles, lists)
+    assert [each.kind for each in mixed] == ["front"] * least + ["pubmed"] * least
+    assert len({each.rid for each in mixed}) == 2 * least
+    assert mixture(first[::-1], second[::-1]) == mixed, "the order of the inputs does not matter"
