@@ -1,0 +1,1 @@
+"""Tables of docs/accuracy.md from the figures of `reflink evaluate` and of `benchmarks.labels`."""
