@@ -27,9 +27,9 @@ from reflink.storage import durable
 
 #: Verdicts on an error and their meaning.
 VERDICTS: Final[dict[str, str]] = {
-    "label": "the label is wrong: the reference does not cite the work that the data name",
+    "label": "the label is wrong: the record that the data name is not of the work that the reference cites",
     "linker": "the linker is wrong: the reference cites the work that the data name",
-    "version": "another version of the cited work was chosen, or the data name one",
+    "version": "the linker chose another version of the cited work",
     "unclear": "the records do not suffice to tell",
 }
 
