@@ -220,5 +220,7 @@ def of_labels(measured: Figures) -> Table:
 def _plain(of: Figures, name: str) -> str:
     if of.get(name) is None:
         return ""
+    if of.get(f"{name}_interval") is None:
+        return f"{100 * of[name]:.2f}"
     low, high = of[f"{name}_interval"]
     return f"{100 * of[name]:.2f} [{100 * low:.2f}, {100 * high:.2f}]"

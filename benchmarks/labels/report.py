@@ -80,5 +80,7 @@ class Table:
 def _cell(figures: dict[str, Any], name: str) -> str:
     if figures[name] is None:
         return ""
+    if figures[f"{name}_interval"] is None:
+        return f"{100 * figures[name]:.2f}"
     low, high = figures[f"{name}_interval"]
     return f"{100 * figures[name]:.2f} [{100 * low:.2f}, {100 * high:.2f}]"

@@ -36,12 +36,22 @@ class Natural:
     undecided: int
 
 
-def link_lists(folder: Path, listings: Sequence[Listing], policy: Policy, judges: HeldOut, cache: Path) -> Natural:
-    """Link all references of PubMed's lists that have an id. Raises BadRecord."""
+def link_lists(
+    folder: Path, listings: Sequence[Listing], policy: Policy, judges: HeldOut, cache: Path, present: float | None = None
+) -> Natural:
+    """Link the references of PubMed's lists that have an id. Raises BadRecord.
+
+    ``present``: share of references with a target; as many of those without one are left out, drawn by a hash of the reference.
+    None: all references.
+    """
     known = pubmed.merged(listings, pubmed.read_works(folder))
     works, groups = {listing.work.id: listing.work for listing in known}, Groups.read(known)
     cited = list(pubmed.read_references(folder))
     truths = {query.reference.id: query.truth for query in pubmed.queries(cited, works.values())}
+    if present is not None:
+        lacking = sorted((each.reference.id for each in cited if each.reference.id not in truths), key=_digest)
+        kept = {*truths, *lacking[: round(len(truths) * (1 - present) / present)]}
+        cited = [each for each in cited if each.reference.id in kept]
     absent = 1 - len(truths) / len(cited)
     policy = replace(policy, absent=min(max(absent, 0.001), 0.999))
     catalog, references = kept_catalog(list(works.values()), None, cache), [each.reference for each in cited]
@@ -76,4 +86,8 @@ def mixture(articles: Sequence[Outcome], lists: Sequence[Outcome]) -> list[Outco
 
 
 def _drawn(outcomes: Sequence[Outcome], count: int) -> list[Outcome]:
-    return sorted(outcomes, key=lambda each: hashlib.sha1(each.rid.encode(), usedforsecurity=False).digest())[:count]
+    return sorted(outcomes, key=lambda each: _digest(each.rid))[:count]
+
+
+def _digest(rid: str) -> bytes:
+    return hashlib.sha1(rid.encode(), usedforsecurity=False).digest()

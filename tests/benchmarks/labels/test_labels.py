@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.labels import __main__ as command
-from benchmarks.labels import dblp_acm, fuzzycat, glutton
+from benchmarks.labels import dblp_acm, fields, fuzzycat, glutton, pubmed
 from benchmarks.labels.linking import Library, probability
 from benchmarks.labels.scores import Answer, scores
 from benchmarks.labels.wording import first_page, last_names, one_line, reference_of, unescaped, year_of
@@ -114,15 +114,19 @@ def test_the_command_prints_and_writes_every_set(
 ):
     monkeypatch.setattr(Library, "seed", lambda cache, known: None)
     monkeypatch.setattr(Library, "of", lambda cache: library)
+    monkeypatch.setattr(command, "SETS", [name for name in command.SETS if name not in fields.SETS])
     path = tmp_path / "figures.json"
     (data / "pubmed").mkdir()
     pubmed_files.written(data / "pubmed")
-    assert command.main(["--data", str(data), "--json", str(path)]) == 0
+    assert command.main(["--data", str(data), "--json", str(path), "--cache", str(tmp_path)]) == 0
     sets = json.loads(path.read_text(encoding="utf-8"))["sets"]
     assert set(sets) == {"glutton", "fuzzycat", "dblp-acm", "pubmed"}
-    untitled, others = sets["pubmed"]["rows"]
-    assert (untitled["n"], untitled["present"], untitled["right"], untitled["linked"]) == (60, 30, 30, 30)
-    assert others["n"] == 0
+    rows = {(row["asked"], row["part"]): row for row in sets["pubmed"]["rows"]}
+    natural, mostly = (rows[f"text alone, {world}", pubmed.PARTS["neither"]] for world in ("natural absence", "80% present"))
+    assert (natural["n"], natural["present"], natural["right"], natural["linked"]) == (60, 30, 30, 30)
+    assert (mostly["present"], mostly["right"]) == (30, 30)
+    everything = rows["text alone, 80% present", "all"]
+    assert everything["present"] / everything["n"] == pytest.approx(0.8, abs=0.02)
     assert [peer["f1"] for peer in sets["dblp-acm"]["peers"]] == [0.9899, 0.9903]
     printed = capsys.readouterr().out
     assert "Crossref's REST API" in printed

@@ -60,6 +60,15 @@ def test_a_link_that_no_identifier_decides_is_left_out(tmp_path: Path) -> None:
     assert len(found.outcomes) == 2 * len(RECORDS) + len(TITLED_TEXTS) - 1
 
 
+def test_absent_references_are_left_out_until_a_share_is_present(tmp_path: Path, natural: Natural) -> None:
+    folder = written(tmp_path)
+    mostly = link_lists(folder, [], Policy(), HeldOut.shipped(), folder / "cache", 0.8)
+    present = sum(each.present for each in mostly.outcomes)
+    assert present == sum(each.present for each in natural.outcomes)
+    assert present / len(mostly.outcomes) == pytest.approx(0.8, abs=0.02)
+    assert mostly.absent == pytest.approx(0.2, abs=0.02)
+
+
 @given(st.integers(0, 12), st.integers(0, 12))
 @settings(max_examples=examples(20))
 def test_a_mixture_has_as_many_of_each_source(articles: int, lists: int) -> None:
