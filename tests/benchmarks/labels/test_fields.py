@@ -22,7 +22,7 @@ def test_a_field_has_precision_recall_and_f1() -> None:
 
 def test_rows_are_shown_like_those_of_links() -> None:
     text = "Huber AB, Sato C. Growth of ice crystals in cold clouds. J Clouds. 2001;4(2):17-25."
-    truth = {**dict.fromkeys(FIELDS, set()), "year": {"2001"}, "title": {"Growth of ice crystals in cold clouds"}}
+    truth = {**{name: set() for name in FIELDS}, "year": {"2001"}, "title": {"Growth of ice crystals in cold clouds"}}
     rows = fields.rows([Case(text, truth)])
     assert {"title", "year"} <= {row.part for row in rows}
     out = io.StringIO()
