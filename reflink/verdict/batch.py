@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Final
@@ -17,13 +18,18 @@ from reflink.verdict.kernels import comparing
 from reflink.verdict.kernels.gathering import gather
 from reflink.verdict.kernels.packing import Packed, pack
 from reflink.verdict.kernels.vocabulary import marks_value
-from reflink.verdict.rules import TITLE_LIMIT
+from reflink.verdict.rules import DEPOSITS, RAW_LIMIT, TITLE_LIMIT
 from reflink.verdict.titles import marks
 
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _IDENTIFIER: Final = COLUMN["identifier"]
+_DEPOSIT: Final = COLUMN["deposit"]
+#: Names of preprint servers and data repositories in a citation.
+_NAMED_DEPOSIT: Final = re.compile(
+    r"rxiv|preprint|pre-print|\bssrn\b|research square|figshare|dryad|zenodo|mendeley data|dataverse", re.IGNORECASE
+)
 _of_ids: Final = itemgetter(*ID_KINDS)
 _NONE: Final = (None,) * len(ID_KINDS)
 
@@ -43,6 +49,7 @@ def compare_all(
     settle_marks(packed, references, works)
     rows = comparing.fill(packed, pairs + np.array([0, len(references)]), gathered.groups)
     compare_untitled(rows, untitled, works, pairs)
+    compare_deposits(rows, references, works, pairs)
     compare_identifiers(rows, references, works, pairs)
     if by_identifier is not None:
         rows[by_identifier, _IDENTIFIER] = 1.0
@@ -97,6 +104,16 @@ def settle_marks(packed: Packed, references: Sequence[Reference], works: Sequenc
             title = record.title
         title = (title or record.venue or "")[:TITLE_LIMIT]
         packed.records["marks"][row] = marks_value(marks(title, folded_words(title)))
+
+
+def compare_deposits(rows: Floats, references: Sequence[Reference], works: Sequence[Work], pairs: Rows) -> None:
+    """Set the column ``deposit``. Plain Python suffices: few works are preprints or data sets."""
+    deposited = np.fromiter(((work.ids.doi or "").startswith(DEPOSITS) for work in works), np.bool_, len(works))
+    if not deposited.any():
+        return
+    for row in np.flatnonzero(deposited[pairs[:, 1]]).tolist():
+        reference = references[pairs[row, 0]]
+        rows[row, _DEPOSIT] = not _NAMED_DEPOSIT.search(f"{reference.venue or ''} {reference.raw_query[:RAW_LIMIT]}")
 
 
 def compare_identifiers(rows: Floats, references: Sequence[Reference], works: Sequence[Work], pairs: Rows) -> None:

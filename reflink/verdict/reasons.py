@@ -22,10 +22,11 @@ VOCABULARY: Final[tuple[str, ...]] = (
     "authors match", "first author matches, others differ", "first author differs", "no author in common",
     "year matches", "year off by one", "year differs",
     "volume matches", "volume differs in digits", "volume not in the text", "volume differs",
-    "page matches", "page matches, as others do", "page not in the text", "page differs",
-    "venue matches", "venue is similar", "venue differs",
+    "page matches", "page matches, as others do", "page differs in digits", "page not in the text",
+    "page differs",
+    "venue matches", "venue is similar", "venue not in the text", "venue differs",
     "numbers in the titles differ", "years in the titles differ", "years in the titles match",
-    "one is an erratum, reply or summary", "nothing else to compare", "nothing to compare",
+    "one is an erratum, reply or summary", "one is a preprint or data set", "nothing else to compare", "nothing to compare",
 )  # fmt: skip
 
 
@@ -67,13 +68,18 @@ def _volume(e: Evidence) -> str | None:
 def _page(e: Evidence) -> str | None:
     if e.page != e.page:
         return None
-    return {1.0: "page matches", 0.5: "page matches, as others do", 0.25: "page not in the text"}.get(e.page, "page differs")
+    phrases = {
+        1.0: "page matches", 0.75: "page differs in digits", 0.5: "page matches, as others do", 0.25: "page not in the text"
+    }  # fmt: skip
+    return phrases.get(e.page, "page differs")
 
 
 def _venue(e: Evidence) -> str | None:
     if e.venue != e.venue:
         return None
-    return "venue matches" if e.venue >= 0.75 else "venue is similar" if e.venue >= 0.5 else "venue differs"
+    if e.venue < 0.5:
+        return "venue not in the text" if e.card == WRITTEN else "venue differs"
+    return "venue matches" if e.venue >= 0.75 else "venue is similar"
 
 
 def _numbers(e: Evidence) -> str | None:
@@ -93,6 +99,7 @@ _PHRASES: Final[dict[str, Callable[[Evidence], str | None]]] = {
     "venue": _venue,
     "numbers": _numbers,
     "marks": lambda e: "one is an erratum, reply or summary" if e.marks == 1 else None,
+    "deposit": lambda e: "one is a preprint or data set" if e.deposit == 1 else None,
     "identifier": lambda e: "identifier matches" if e.identifier == 1 else "identifier differs",
 }
 

@@ -80,6 +80,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     *_steps("authors", "agreeing", (1.8, 2.6, 4.0), _least("authors", 0.7)),
     *_steps("authors", "first_author", (0.6, 0.9)),
     Feature("first_author_differs", "authors", -1, (_below("first_author", 0.6),)),
+    Feature("second_author_differs", "authors", -1, (_is("second_author", 0.0), _least("first_author", 0.6))),
     Feature("group", "authors", -1, (_is("group", 1.0), _least("authors", 0.6))),
     Feature("year", "year", 1, (_YEAR,)),
     Feature("year_near", "year", 0, (_is("year", 1.0),)),
@@ -90,6 +91,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     Feature("volume_unseen", "volume", -1, (_is("volume", 0.25),)),
     Feature("volume_differs", "volume", -1, (_OTHER_VOLUME,)),
     Feature("page", "page", 1, (_PAGE,)),
+    Feature("page_near", "page", 0, (_is("page", 0.75),)),
     Feature("page_weak", "page", 1, (_is("page", 0.5),)),
     Feature("page_unseen", "page", -1, (_is("page", 0.25),)),
     Feature("page_differs", "page", -1, (_OTHER_PAGE,)),
@@ -100,6 +102,9 @@ FEATURES: Final[tuple[Feature, ...]] = (
     Feature("place_author_untitled", "page", 1, (_VOLUME, _least("page", 0.5), _least("first_author", 0.9)), ("title",)),
     Feature("place_weak_author", "page", 1, (_VOLUME, _is("page", 0.5), _YEAR, _least("first_author", 0.9))),
     Feature("place_differs", "page", -1, (_OTHER_VOLUME, _OTHER_PAGE)),
+    Feature("place_unseen", "page", -1, (_is("volume", 0.25), _is("page", 0.25), _below("venue", 0.5))),
+    Feature("page_year_differs", "page", -1, (_OTHER_PAGE, _OTHER_YEAR)),
+    Feature("page_venue_differs", "page", -1, (_OTHER_PAGE, _below("venue", 0.5))),
     Feature("place_year_differs", "page", -1, (_OTHER_VOLUME, _OTHER_PAGE, _OTHER_YEAR)),
     Feature("other_page", "page", -1, (_SAME_VENUE, _OTHER_PAGE, _VOLUME)),
     Feature("other_page_same_year", "page", -1, (_SAME_VENUE, _OTHER_PAGE, _YEAR)),
@@ -111,6 +116,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     Feature("venue_missing", "venue", 0, (), ("venue",)),
     Feature("venue_differs", "venue", -1, (_below("venue", 0.5),)),
     Feature("venue_none", "venue", -1, (_below("venue", 0.25),)),
+    Feature("deposit", "deposit", -1, (_is("deposit", 1.0),), (), 3.0),
     Feature("numbers_one", "numbers", -1, (_is("numbers", 1.0),)),
     Feature("numbers_both", "numbers", -1, (_is("numbers", 2.0),), (), 1.5),
     Feature("title_year", "numbers", 1, (_is("title_year", 1.0),)),
@@ -128,6 +134,11 @@ FEATURES: Final[tuple[Feature, ...]] = (
         "known_within_unplaced", "title", 1, (_WITHIN, _YEAR, _least("authors", 0.9), _is("marks", 0.0)), ("page",), least=2.0
     ),
     Feature("known_within_authors", "title", 1, (_WITHIN, _SPECIFIC, _least("authors", 0.7), _least("agreeing", 2.6))),
+    Feature("text_elsewhere", "title", 1, (_least("contained", 0.97), _least("length", 30.0), _below("title", 0.5))),
+    Feature(
+        "known_text_venue", "title", 1,
+        (_least("contained", 0.9), _SPECIFIC, _SAME_VENUE, _least("authors", 0.6)), ("title",),
+    ),
     Feature("known_text_authors", "title", 1, (_least("contained", 0.97), _SPECIFIC, _least("authors", 0.9)), ("title",)),
 )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Compare pairs of prepared records: kernels that compute the rows of evidence.
 
-1. Each row has the columns of `reflink.verdict.evidence.Evidence`, except for ``identifier``, which `reflink.verdict.batch`
-   fills. tests/reflink/verdict/plain.py computes the same values from the definitions.
+1. Each row has the columns of `reflink.verdict.evidence.Evidence`, except for ``identifier`` and ``deposit``, which
+   `reflink.verdict.batch` fills. tests/reflink/verdict/plain.py computes the same values from the definitions.
 2. A reference's trigrams and words are in three hash tables, built when the reference differs from that of the previous pair.
    Pairs of one reference should therefore be consecutive.
 
@@ -23,18 +23,19 @@ from reflink.verdict.kernels.letters import KINDS
 from reflink.verdict.kernels.numerals import Kinds
 from reflink.verdict.kernels.packing import Packed
 from reflink.verdict.kernels.people import authors
-from reflink.verdict.kernels.placing import distance, place, title_years, within
-from reflink.verdict.kernels.venues import venue_similarity
-from reflink.verdict.kernels.vocabulary import SEED, Hashes, Ints, added, cleared, finished, has, put
-from reflink.verdict.kernels.wording import next_gram
-from reflink.verdict.rules import ADDITION, BARE, BEGINNING, NAMED, NAMED_VENUE
+from reflink.verdict.kernels.placing import distance, has_locator, place, title_years, within, year_word
+from reflink.verdict.kernels.venues import venue_in_text, venue_similarity
+from reflink.verdict.kernels.vocabulary import Hashes, Ints, cleared, has, put
+from reflink.verdict.kernels.wording import APART, next_gram
+from reflink.verdict.rules import ADDITION, BARE, BEGINNING, NAMED, NAMED_VENUE, UNSEEN
 
 Floats = npt.NDArray[np.float64]
 
-(_TITLE, _EQUAL, _COVER, _BEGINS, _CONTAINED, _LENGTH, _AUTHORS, _AGREEING, _FIRST, _GROUP, _YEAR, _VOLUME, _PAGE, _VENUE,
- _NUMBERS, _TITLE_YEAR, _MARKS, _BARE_ONE, _CARD) = (
+(_TITLE, _EQUAL, _COVER, _BEGINS, _CONTAINED, _LENGTH, _AUTHORS, _AGREEING, _FIRST, _SECOND, _GROUP, _YEAR, _VOLUME, _PAGE,
+ _VENUE, _NUMBERS, _TITLE_YEAR, _MARKS, _BARE_ONE, _CARD) = (
     COLUMN[name] for name in ("title", "equal", "cover", "beginning", "contained", "length", "authors", "agreeing",
-    "first_author", "group", "year", "volume", "page", "venue", "numbers", "title_year", "marks", "bare", "card")
+    "first_author", "second_author", "group", "year", "volume", "page", "venue", "numbers", "title_year", "marks",
+    "bare", "card")
 )  # fmt: skip
 _SILENT: Final = math.nan
 
@@ -64,25 +65,17 @@ def _found(letters: Any, part: int, part_end: int, whole: int, whole_end: int) -
     return False
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def _year_word(year: int) -> np.uint64:
-    """Return the hash of a year's four digits."""
-    value, power = SEED, 1000
-    while power:
-        value = added(value, 48 + year // power % 10)
-        power //= 10
-    return finished(value)  # type: ignore[no-any-return]
-
-
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _fill(
     packed: Any, pairs: Ints, groups: npt.NDArray[np.bool_], kinds: Kinds, rows: Floats, title_table: Hashes, raw_table: Hashes,
     word_table: Hashes, band: Ints, line: Ints,
 ) -> None:  # fmt: skip
     # Read each array from its tuple once: each access counts references, which costs more than the work on the array.
-    records, letters, numbers, years, ordinals, gram_list, word_list, name_list, token_list, token_hashes, span_list, when = (
-        packed.records, packed.letters, packed.numbers, packed.years, packed.ordinals, packed.grams, packed.words, packed.names,
-        packed.tokens, packed.token_hashes, packed.spans, packed.published,
+    records, letters, numbers, years, ordinals, gram_list, word_list = (
+        packed.records, packed.letters, packed.numbers, packed.years, packed.ordinals, packed.grams, packed.words
+    )  # fmt: skip
+    begins, name_list, token_list, token_hashes, span_list, when = (
+        packed.begins, packed.names, packed.tokens, packed.token_hashes, packed.spans, packed.published
     )  # fmt: skip
     last, titles, raws, words = -1, 61, 61, 61
     for pair in range(len(pairs)):
@@ -96,7 +89,7 @@ def _fill(
             words = cleared(word_table, 2 * (reference.words_end - reference.words))
             for word in range(reference.words, reference.words_end):
                 put(word_table, words, word_list[word, 0])
-                if word_list[word, 1] != word_list[word, 0]:
+                if word_list[word, 1] != word_list[word, 0] and begins[word, 1] & APART:
                     put(word_table, words, word_list[word, 1])
             last = at
         long, wide = reference.title_end - reference.title, work.title_end - work.title
@@ -148,7 +141,7 @@ def _fill(
                 if work.years_end > work.years:
                     row[_TITLE_YEAR] = 1.0
                     for year in range(work.years, work.years_end):
-                        key = _year_word(years[year])
+                        key = year_word(years[year])
                         found = False
                         for number in range(reference.numbers_end, reference.raw_numbers_end):
                             found |= numbers[number] == key
@@ -156,17 +149,22 @@ def _fill(
                             row[_TITLE_YEAR] = 0.0
         if work.names_end > work.names:
             if reference.names_end > reference.names:
-                row[_AGREEING], row[_AUTHORS], row[_FIRST] = authors(
+                row[_AGREEING], row[_AUTHORS], row[_FIRST], row[_SECOND] = authors(
                     letters, name_list, token_list, token_hashes, reference.names, reference.names_end, work.names,
                     work.names_end, band,
                 )  # fmt: skip
             elif reference.words_end > reference.words:
-                _named(name_list, token_hashes, work, groups[at], word_table, words, row)
+                _named(name_list, token_hashes, work, groups[at], reference.others, word_table, words, row)
+            if row[_AGREEING] == 0.0 and _says_nothing(letters, name_list, reference, work):
+                row[_AGREEING] = row[_AUTHORS] = row[_FIRST] = row[_SECOND] = _SILENT
         group = work.names_end > work.names and name_list[work.names, 1] - name_list[work.names, 0] > 2
         row[_GROUP] = groups[at] or group
         if not math.isnan(published):
             row[_YEAR] = distance(years, tagged, reference, published)
-        row[_VOLUME], row[_PAGE] = place(letters, word_list, reference, work, kinds, word_table, words)
+        row[_VOLUME], row[_PAGE] = place(letters, word_list, reference, work, kinds, word_table, words, band)
+        if has_text and (row[_VOLUME] == UNSEEN or row[_PAGE] == UNSEEN) and not has_locator(numbers, years, reference, work):
+            row[_VOLUME] = _SILENT if row[_VOLUME] == UNSEEN else row[_VOLUME]
+            row[_PAGE] = _SILENT if row[_PAGE] == UNSEEN else row[_PAGE]
         if work.has_venue:
             if reference.has_venue:
                 row[_VENUE] = venue_similarity(
@@ -176,6 +174,11 @@ def _fill(
                 letters, work.venue, work.venue_end, reference.raw, reference.raw_end
             ):
                 row[_VENUE] = 1.0
+            elif has_text:
+                row[_VENUE] = venue_in_text(
+                    letters, begins, reference.words, reference.words_end, reference.raw_end, span_list, work.spans,
+                    work.spans_end,
+                )  # fmt: skip
         bare = not long and reference.names_end == reference.names and reference.raw_length < BARE
         row[_BARE_ONE] = bare
         row[_CARD] = TITLED if long else TAGGED if reference.tagged else WRITTEN
@@ -194,15 +197,39 @@ def _raw_grams(letters: Any, start: int, end: int, table: Hashes) -> int:
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def _named(names: Ints, hashes: Hashes, work: Any, group: bool, words: Hashes, shift: int, row: Floats) -> None:
-    """Fill the columns of authors by searching the citation for the work's first ``NAMED`` authors."""
+def _named(
+    names: Ints, hashes: Hashes, work: Any, group: bool, others: bool, words: Hashes, shift: int, row: Floats
+) -> None:  # fmt: skip
+    """Fill the columns of authors by searching the citation for the work's first ``NAMED`` authors.
+
+    ``others``: the citation abbreviates its authors by "et al", so only the authors up to the last one found count.
+    """
     named = min(work.names_end - work.names, NAMED)
-    count, first = 0, False
+    count, first, last = 0, False, 1
     for name in range(named):
         found = names[work.names + name, 1] > names[work.names + name, 0]
         for token in range(names[work.names + name, 0], names[work.names + name, 1]):
             found &= has(words, shift, hashes[token])
         count += found
         first |= found and name == 0
+        if found:
+            last = name + 1
     if count or not group:
-        row[_AGREEING], row[_AUTHORS], row[_FIRST] = count, count / named, first
+        row[_AGREEING], row[_AUTHORS], row[_FIRST] = count, count / (last if others else named), first
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _says_nothing(letters: Any, names: Ints, reference: Any, work: Any) -> bool:
+    """Return whether two records without a common author do not differ in authors.
+
+    One of them names only a group, or the citation begins with the title and so names nobody.
+    """
+    a, b = reference.names, work.names
+    if work.names_end - b == 1 and names[b, 1] - names[b, 0] > 2:
+        return True
+    if reference.names_end > a:
+        return bool(reference.names_end - a == 1 and names[a, 1] - names[a, 0] > 2)
+    start, end = reference.title, reference.title_end
+    if start == end:
+        start, end = work.title, work.title_end
+    return end - start >= BEGINNING and starts_with(letters, reference.raw, reference.raw_end, start, end)

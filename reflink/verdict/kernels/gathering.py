@@ -18,13 +18,17 @@ from reflink.verdict.kernels.letters import DROPPED, FOLDS, FOLLOWS, HEAD, KINDS
 from reflink.verdict.kernels.vocabulary import Codes, Ints
 from reflink.verdict.rules import AUTHOR_LIMIT, NAME_LIMIT, RAW_LIMIT, TITLE_LIMIT, YEAR_LIMIT
 
-#: Order of a record's fields: title, venue, volume, page, citation as written; the authors' names begin at NAMES.
-TITLE, VENUE, VOLUME, PAGE, TEXT, NAMES = range(6)
+#: Order of a record's fields: title, venue, volume, page, citation as written, end of the DOI; the authors' names begin at
+#: NAMES.
+TITLE, VENUE, VOLUME, PAGE, TEXT, DOI, NAMES = range(7)
 #: Terminates each field. `gather` replaces this character in a record's own text with `_NO_LETTER`.
 _END: Final = "\0"
 _NO_LETTER: Final = "\1"
 
-_of_work: Final = itemgetter("title", "authors", "venue", "year", "volume", "fpage")
+#: Maximum characters of the end of a DOI.
+_DOI_END: Final = 14
+
+_of_work: Final = itemgetter("title", "authors", "venue", "year", "volume", "fpage", "ids")
 _of_reference: Final = itemgetter(
     "title",
     "last_names",
@@ -79,17 +83,18 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gath
         title = title or chapter or (not volume and venue) or ""
         if len(names) > AUTHOR_LIMIT:
             names = names[:AUTHOR_LIMIT]
-        parts += (title, venue or "", volume or "", page or "", text)
+        parts += (title, venue or "", volume or "", page or "", text, "")
         parts += names
         years.append(year if year is None or -YEAR_LIMIT < year < YEAR_LIMIT else None)
         counts.append(len(names))
         groups.append(not names and any(group))
     for work in works:
-        title, names, venue, year, volume, page = _of_work(work.__dict__)
+        title, names, venue, year, volume, page, ids = _of_work(work.__dict__)
+        doi = ids.__dict__["doi"]
         title = title or (not volume and venue) or ""
         if len(names) > AUTHOR_LIMIT:
             names = names[:AUTHOR_LIMIT]
-        parts += (title, venue or "", volume or "", page or "", "")
+        parts += (title, venue or "", volume or "", page or "", "", doi[-_DOI_END:] if doi else "")
         parts += names
         years.append(year if year is None or -YEAR_LIMIT < year < YEAR_LIMIT else None)
         counts.append(len(names))

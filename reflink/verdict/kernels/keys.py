@@ -12,6 +12,7 @@ import numpy as np
 from reflink.verdict.kernels.letters import DIGIT
 from reflink.verdict.kernels.numerals import Kinds, is_digit, roman_of, without_zeros
 from reflink.verdict.kernels.vocabulary import Codes, Hashes, Ints
+from reflink.verdict.rules import ARTICLE
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
@@ -114,6 +115,29 @@ def _without_zeros(letters: Codes, start: int, stop: int, at: int) -> tuple[int,
         letters[at] = letters[position]
         at += 1
     return at, first, at
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def article_key(codes: Codes, start: int, stop: int, letters: Codes, at: int) -> tuple[int, int, int]:
+    """Write the number at the end of a DOI, ``codes[start:stop]``: an article number of at least ``ARTICLE`` digits.
+
+    A last character after a hyphen is a check digit ("s41598-017-12778-6"). Returns the end of the letters, and the start and
+    end of the key without leading zeros; the key is empty if there is no such number.
+    """
+    if stop - start > 2 and codes[stop - 2] == 45:
+        stop -= 2
+    first = stop
+    while first > start and 48 <= codes[first - 1] <= 57:
+        first -= 1
+    if stop - first < ARTICLE:
+        return at, at, at
+    while first < stop and codes[first] == 48:
+        first += 1
+    begun = at
+    for position in range(first, stop):
+        letters[at] = codes[position]
+        at += 1
+    return at, begun, at
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]

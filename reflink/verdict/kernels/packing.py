@@ -15,8 +15,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from reflink.verdict.kernels.gathering import NAMES, PAGE, TEXT, TITLE, VENUE, VOLUME, Gathered
-from reflink.verdict.kernels.keys import page_key, volume_key
+from reflink.verdict.kernels.gathering import DOI, NAMES, PAGE, TEXT, TITLE, VENUE, VOLUME, Gathered
+from reflink.verdict.kernels.keys import article_key, page_key, volume_key
 from reflink.verdict.kernels.letters import fold_words
 from reflink.verdict.kernels.numerals import NUMBERS, ORDINALS, WORD_COUNT, YEARS, parts
 from reflink.verdict.kernels.people import name_tokens
@@ -29,7 +29,7 @@ _NAMES: Final = (
     "title", "title_end", "grams", "grams_end", "marks", "numbers", "numbers_end", "years", "years_end", "names", "names_end",
     "venue", "venue_end", "has_venue", "spans", "spans_end", "volume", "volume_end", "page", "page_end", "raw", "raw_end",
     "words", "words_end", "raw_numbers_end", "raw_years_end", "ordinals", "ordinals_end", "raw_marks",
-    "raw_mark_words", "raw_length", "tagged", "unsure",
+    "raw_mark_words", "raw_length", "raw_digits_end", "others", "article", "article_end", "tagged", "unsure",
 )  # fmt: skip
 #: One record: the positions of its parts in the arrays of `Packed`. Numbers and years of the citation follow those of the
 #: title. ``unsure``: the kernels cannot determine the title's marks; ``reflink.verdict.batch.settle_marks`` does.
@@ -42,7 +42,8 @@ class Packed(NamedTuple):
     """Records of type `RECORD`, and the arrays that they index.
 
     ``letters``: folded text without spaces. ``grams``: distinct trigrams of each title. ``words`` [w, 2]: hashes of each word
-    of a citation, as folded and with the transliteration of umlauts undone.
+    of a citation, as folded, and with the transliteration of umlauts undone or, of a word with digits, its number. ``begins``
+    [w, 2]: start of the word in ``letters``, and flags (`wording`).
     ``names`` [m, 5]: start and end of an author's words in ``tokens``, start and end of the joined words in ``letters``, and
     the mask of their letters. ``tokens`` [t, 3]: start and end of a word in ``letters``, and its mask. ``spans`` [s, 2]: start
     and end of a venue's word in ``letters``. ``published`` [n]: years, NaN for none.
@@ -52,6 +53,7 @@ class Packed(NamedTuple):
     letters: npt.NDArray[np.uint32]
     grams: Hashes
     words: Hashes
+    begins: Ints
     numbers: Hashes
     years: Ints
     ordinals: Hashes
@@ -67,7 +69,8 @@ def pack(gathered: Gathered) -> Packed:
     size, fields = gathered.letters + 1, len(gathered.starts)
     packed = Packed(
         np.zeros(len(gathered.first) - 1, RECORD), np.empty(3 * size, np.uint32), np.empty(size, np.uint64),
-        np.empty((size, 2), np.uint64), np.empty(2 * size + len(gathered.codes), np.uint64), np.empty(size, np.int64),
+        np.empty((size, 2), np.uint64), np.empty((size, 2), np.int64), np.empty(2 * size + len(gathered.codes), np.uint64),
+        np.empty(size, np.int64),
         np.empty(size, np.uint64), np.empty((fields, 5), np.int64), np.empty((size, 3), np.int64), np.empty(size, np.uint64),
         np.empty((size, 2), np.int64), gathered.years,
     )  # fmt: skip
@@ -149,12 +152,14 @@ def _pack(gathered: Gathered, packed: Packed, tables: Tables, scratch: Scratch) 
             at, record.page, record.page_end = page_key(
                 letters, begun, at, ends, number, kinds, words, values, codes, first, last
             )
+        start, stop = starts[field + DOI], stops[field + DOI]
+        at, record.article, record.article_end = article_key(codes, start, stop, letters, at)
         # The citation as written.
         start, stop = starts[field + TEXT], min(stops[field + TEXT], starts[field + TEXT] + RAW_LIMIT)
         record.raw, record.words, record.ordinals = at, counts[WORD_COUNT], counts[ORDINALS]
         if start < stop:
             text(codes, start, stop, tables, packed, scratch, record)
-            at = record.raw_end
+            at, record.raw_digits_end = record.raw_end, counts[NUMBERS]
             start = plain_starts[field + TEXT]
             stop = min(plain_stops[field + TEXT], start + RAW_LIMIT)
             parts(codes, start, stop, kinds, words, values, numbers, counts)

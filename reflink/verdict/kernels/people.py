@@ -8,12 +8,13 @@ Three rules avoid most of the work of comparing names by edit distance, without 
 
 1. Names that share a word agree without further comparison; words are compared by their hash.
 2. `_allowed` rejects two words whose lengths, or sets of letters (a mask of 64 bits), need more slips than allowed.
-3. `_slips` computes the table of edit distances only in a band of ``_WIDTH`` columns about the diagonal, because a cell outside
+3. `slips` computes the table of edit distances only in a band of ``_WIDTH`` columns about the diagonal, because a cell outside
    the band needs more than ``_MOST_SLIPS`` slips.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numba
@@ -144,20 +145,20 @@ def _misspelt(letters: Codes, names: Ints, tokens: Ints, a: int, b: int, band: I
     """Return whether two names that share no word differ by the allowed slips only, joined or in any two of their words."""
     long_a, long_b = names[a, 3] - names[a, 2], names[b, 3] - names[b, 2]
     allowed = _allowed(long_a, long_b, names[a, 4] ^ names[b, 4])
-    if allowed and _slips(letters, names[a, 2], names[a, 3], names[b, 2], names[b, 3], allowed, band):
+    if allowed and slips(letters, names[a, 2], names[a, 3], names[b, 2], names[b, 3], allowed, band):
         return True
     if names[a, 1] - names[a, 0] < 2 and names[b, 1] - names[b, 0] < 2:
         return False
     for x in range(names[a, 0], names[a, 1]):
         for y in range(names[b, 0], names[b, 1]):
             allowed = _allowed(tokens[x, 1] - tokens[x, 0], tokens[y, 1] - tokens[y, 0], tokens[x, 2] ^ tokens[y, 2])
-            if allowed and _slips(letters, tokens[x, 0], tokens[x, 1], tokens[y, 0], tokens[y, 1], allowed, band):
+            if allowed and slips(letters, tokens[x, 0], tokens[x, 1], tokens[y, 0], tokens[y, 1], allowed, band):
                 return True
     return False
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def _slips(letters: Codes, x: int, x_end: int, y: int, y_end: int, allowed: int, band: Ints) -> bool:
+def slips(letters: Codes, x: int, x_end: int, y: int, y_end: int, allowed: int, band: Ints) -> bool:
     """Return whether two words differ by at most ``allowed`` slips; their lengths differ by at most ``allowed``.
 
     ``band`` [3, _WIDTH + 2]: the last three rows of its table; column k of row i is the table's column i + k - 1 - _MOST_SLIPS.
@@ -193,9 +194,9 @@ def _slips(letters: Codes, x: int, x_end: int, y: int, y_end: int, allowed: int,
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def authors(
     letters: Codes, names: Ints, tokens: Ints, hashes: Hashes, a: int, a_end: int, b: int, b_end: int, band: Ints
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, float]:
     """Return how many names of the shorter list agree with the longer, their share of the shorter list, and the agreement of
-    the two first names. A misspelt name counts MISSPELT instead of 1.
+    the two first names and of the two second names (NaN if a list has one name). A misspelt name counts MISSPELT instead of 1.
     """
     shorter, shorter_end, longer, longer_end = a, a_end, b, b_end
     if longer_end - longer < shorter_end - shorter:
@@ -221,5 +222,16 @@ def authors(
                     best = MISSPELT
                     break
         agreeing += best
-    agreed = 1.0 if _share_word(names, hashes, a, b) else MISSPELT if _misspelt(letters, names, tokens, a, b, band) else 0.0
-    return agreeing, agreeing / (shorter_end - shorter), agreed
+    first_agrees = _agreement(letters, names, tokens, hashes, a, b, band)
+    second_agrees = math.nan
+    if shorter_end - shorter > 1:
+        second_agrees = _agreement(letters, names, tokens, hashes, a + 1, b + 1, band)
+    return agreeing, agreeing / (shorter_end - shorter), first_agrees, second_agrees
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _agreement(letters: Codes, names: Ints, tokens: Ints, hashes: Hashes, a: int, b: int, band: Ints) -> float:
+    """Return the agreement of two names: 1, MISSPELT or 0."""
+    if _share_word(names, hashes, a, b):
+        return 1.0
+    return MISSPELT if _misspelt(letters, names, tokens, a, b, band) else 0.0

@@ -3,7 +3,9 @@
 A volume or page that the reference does not tag is searched in its text, and agrees by ``UNSEEN`` if it is not there. A single
 digit occurs in any text, so it counts only where the volume precedes the page, with at most an issue between ("33 (4): 9").
 Tagged volumes agree by ``CUT`` if one is the other without digits at its beginning or end. Tagged pages agree if they are equal
-but for a letter that one of them lacks ("S12", "12"), and only by ``WEAK`` if many works have that page.
+but for a letter that one of them lacks ("S12", "12"), only by ``WEAK`` if many works have that page, and by ``NEAR`` if they
+differ by one slip. Page 1 of a citation says nothing in a journal with long page numbers: many publishers write "1-12" for an
+article number. The article number at the end of a work's DOI is another page of the work.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import numpy as np
 
 from reflink.verdict.kernels.keys import is_weak, same, starts_with
 from reflink.verdict.kernels.numerals import Kinds
-from reflink.verdict.kernels.vocabulary import Hashes, Ints, has, hashed
-from reflink.verdict.rules import CUT, UNSEEN, WEAK
+from reflink.verdict.kernels.people import slips
+from reflink.verdict.kernels.vocabulary import SEED, Hashes, Ints, added, finished, has, hashed
+from reflink.verdict.rules import CUT, LONG_PAGE, NEAR, UNSEEN, WEAK
 
 _SILENT: Final = math.nan
 
@@ -119,35 +122,83 @@ def title_years(years: Ints, tagged: float, reference: Any, published: float, wo
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def year_word(year: int) -> np.uint64:
+    """Return the hash of a year's four digits."""
+    value, power = SEED, 1000
+    while power:
+        value = added(value, 48 + year // power % 10)
+        power //= 10
+    return finished(value)  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _side_by_side(words: Hashes, reference: Any, volume: np.uint64, page: np.uint64) -> bool:
     """Return whether the citation has the volume and, at most one word later, the page."""
     end = reference.words_end
     for at in range(reference.words, end):
-        if words[at, 0] == volume and (
-            (at + 1 < end and words[at + 1, 0] == page) or (at + 2 < end and words[at + 2, 0] == page)
-        ):
+        if words[at, 0] == volume:
+            for other in range(at + 1, min(at + 3, end)):
+                if words[other, 0] == page or words[other, 1] == page:
+                    return True
+    return False
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _number(letters: Any, start: int, end: int) -> int:
+    """Return the start of a page's number, after its letters."""
+    while start < end and 97 <= letters[start] <= 122:
+        start += 1
+    return start
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def has_locator(numbers: Hashes, years: Ints, reference: Any, work: Any) -> bool:
+    """Return whether the citation has a number that is neither a year nor in the work's title.
+
+    A citation without such a number says nothing about volume and page.
+    """
+    for at in range(reference.numbers_end, reference.raw_digits_end):
+        found = False
+        for other in range(work.numbers, work.numbers_end):
+            found |= numbers[at] == numbers[other]
+        for year in range(reference.years_end, reference.raw_years_end):
+            found |= numbers[at] == year_word(years[year])
+        if not found:
             return True
     return False
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def place(
-    letters: Any, hashes: Hashes, reference: Any, work: Any, kinds: Kinds, words: Hashes, shift: int
+    letters: Any, hashes: Hashes, reference: Any, work: Any, kinds: Kinds, words: Hashes, shift: int, band: Ints
 ) -> tuple[float, float]:
-    """Return the agreement of volume and of page. ``words``, ``shift``: the hash table of the citation's words."""
+    """Return the agreement of volume and of page.
+
+    ``words``, ``shift``: the hash table of the citation's words. ``band``: scratch space of `people.slips`.
+    """
     v, v_end, p, p_end = work.volume, work.volume_end, work.page, work.page_end
+    d, d_end = work.article, work.article_end
     has_words = reference.words_end > reference.words
     volume, page, beside = _SILENT, _SILENT, False
     if has_words and (
         (v_end > v and reference.volume == reference.volume_end) or (p_end > p and reference.page == reference.page_end)
     ):
         volume_hash, page_hash = hashed(letters, v, v_end), hashed(letters, p, p_end)
+        digits = _number(letters, p, p_end)
+        digits_hash = hashed(letters, digits, p_end)
         if v_end > v and p_end > p:
-            beside = has(words, shift, volume_hash) and _side_by_side(hashes, reference, volume_hash, page_hash)
+            beside = has(words, shift, volume_hash) and (
+                _side_by_side(hashes, reference, volume_hash, page_hash)
+                or (p < digits < p_end and _side_by_side(hashes, reference, volume_hash, digits_hash))
+            )
+        if v_end > v and not beside and d_end - d > 1 and has(words, shift, volume_hash):
+            beside = _side_by_side(hashes, reference, volume_hash, hashed(letters, d, d_end))
         if v_end > v:
             volume = 1.0 if beside or (v_end - v > 1 and has(words, shift, volume_hash)) else UNSEEN
         if p_end > p:
             page = 1.0 if beside or (p_end - p > 1 and has(words, shift, page_hash)) else UNSEEN
+            if page == UNSEEN and p < digits <= p_end - LONG_PAGE and has(words, shift, digits_hash):
+                page = 1.0
     a, a_end = reference.volume, reference.volume_end
     if v_end > v and a_end > a:
         if same(letters, a, a_end, v, v_end):
@@ -159,19 +210,28 @@ def place(
             volume = CUT if ends or starts_with(letters, a, a_end, v, v_end) else 0.0
     a, a_end = reference.page, reference.page_end
     if p_end > p and a_end > a:
-        page = _pages(letters, a, a_end, p, p_end, kinds)
+        page = _pages(letters, a, a_end, p, p_end, kinds, band)
+    if d_end - d > 1 and (not page > UNSEEN or page == NEAR):
+        if a_end > a:
+            if same(letters, _number(letters, a, a_end), a_end, d, d_end):
+                page = 1.0
+        elif has_words and (beside or d_end - d >= LONG_PAGE) and has(words, shift, hashed(letters, d, d_end)):
+            page = 1.0
     return volume, page
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def _pages(letters: Any, a: int, a_end: int, b: int, b_end: int, kinds: Kinds) -> float:
+def _pages(letters: Any, a: int, a_end: int, b: int, b_end: int, kinds: Kinds, band: Ints) -> float:
     if same(letters, a, a_end, b, b_end):
         return WEAK if is_weak(letters, b, b_end, kinds) else 1.0
-    x, y = a, b
-    while x < a_end and 97 <= letters[x] <= 122:
-        x += 1
-    while y < b_end and 97 <= letters[y] <= 122:
-        y += 1
-    if x == a_end or not same(letters, x, a_end, y, b_end) or (x > a and y > b):
+    x, y = _number(letters, a, a_end), _number(letters, b, b_end)
+    if x < a_end and same(letters, x, a_end, y, b_end) and (x == a or y == b):
+        return WEAK if is_weak(letters, x, a_end, kinds) else 1.0
+    short, long = min(a_end - a, b_end - b), max(a_end - a, b_end - b)
+    if short == 1 and long >= LONG_PAGE and letters[a if a_end - a == 1 else b] == 49:
+        return _SILENT
+    if long - short > 1 or is_weak(letters, a, a_end, kinds) or is_weak(letters, b, b_end, kinds):
         return 0.0
-    return WEAK if is_weak(letters, x, a_end, kinds) else 1.0
+    if min(a_end - x, b_end - y) < LONG_PAGE or not same(letters, a, x, b, y):
+        return 0.0
+    return NEAR if slips(letters, x, a_end, y, b_end, 1, band) else 0.0

@@ -28,11 +28,13 @@ _EMPTY: Final = np.uint64(0)
 
 #: Bits of a word's value. The marks come first: the possible elements of the result of ``reflink.verdict.titles.marks``.
 MARK_NAMES: Final = (*sorted(_MARKS), "data", "summary", "place")
-BIT: Final = {name: 1 << at for at, name in enumerate((*MARK_NAMES, "from", "executive", "to", "on", "in"))}
+BIT: Final = {name: 1 << at for at, name in enumerate((*MARK_NAMES, "from", "executive", "to", "on", "in", "et", "al"))}
 ALL_MARKS: Final = (1 << len(MARK_NAMES)) - 1
 #: Marks that a single word makes.
 WORD_MARKS: Final = (1 << len(_MARKS)) - 1
-DATA, SUMMARY, FROM, EXECUTIVE, TO, ON, IN = (BIT[name] for name in ("data", "summary", "from", "executive", "to", "on", "in"))
+DATA, SUMMARY, FROM, EXECUTIVE, TO, ON, IN, ET, AL = (
+    BIT[name] for name in ("data", "summary", "from", "executive", "to", "on", "in", "et", "al")
+)
 #: Marks that count at any position of a title.
 ALWAYS: Final = sum(BIT[name] for name in _ALWAYS)
 #: Words that mark a citation as written: alone; before "to"; before "on".

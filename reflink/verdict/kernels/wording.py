@@ -25,18 +25,21 @@ import numba
 import numpy as np
 
 from reflink.verdict.kernels.letters import BLANK, DROPPED, expanded
-from reflink.verdict.kernels.numerals import NUMBERS, WORD_COUNT, digits_of_word
+from reflink.verdict.kernels.numerals import NUMBERS, WORD_COUNT, digits_of_word, without_zeros
 from reflink.verdict.kernels.tables import Tables
 from reflink.verdict.kernels.vocabulary import (  # fmt: skip
+    AL,
     ALL_MARKS,
     ALONE,
     ALWAYS,
     BEFORE_ON,
     BEFORE_TO,
     DATA,
+    ET,
     EXECUTIVE,
     FROM,
     IN,
+    NO_VENUE,
     NUMERALS,
     ON,
     ROMAN_SHIFT,
@@ -49,8 +52,10 @@ from reflink.verdict.kernels.vocabulary import (  # fmt: skip
     Ints,
     added,
     finished,
+    hashed,
     known,
 )
+from reflink.verdict.rules import LONG_PAGE
 from reflink.verdict.titles import _NEAR
 
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -59,6 +64,9 @@ FILTER: Final = 128
 _FILTER_SHIFT: Final = np.uint64(64 - 13)
 _MASK: Final = np.uint64((1 << 63) - 1)
 _CODE: Final = np.uint64(21)
+#: Flags of a citation's word: a stop word of venues; a word whose second hash can be found alone: not the
+#: short number of a word that begins with a letter ("s2").
+STOP_WORD, APART = 1, 2
 
 
 class Scratch(NamedTuple):
@@ -146,16 +154,39 @@ def title(codes: Codes, start: int, stop: int, tables: Tables, packed: Any, scra
     record.title_end, record.grams_end = at, gram_at
 
 
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def number_of_word(letters: Codes, start: int, end: int, hashes: Hashes, begin: Ints) -> None:
+    """Set a word's second hash to that of its first number, without leading zeros, if the word has a digit.
+
+    The number can be found alone, as a volume or page, if it begins the word or has at least ``LONG_PAGE`` digits.
+    """
+    first = start
+    while first < end and not 48 <= letters[first] <= 57:
+        first += 1
+    if first == end:
+        return
+    last = first
+    while last < end and 48 <= letters[last] <= 57:
+        last += 1
+    first_kept = without_zeros(letters, first, last)
+    hashes[1] = hashed(letters, first_kept, last)
+    if first == start or last - first_kept >= LONG_PAGE:
+        begin[1] |= APART
+    else:
+        begin[1] &= ~APART
+
+
 @numba.njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
 def text(codes: Codes, start: int, stop: int, tables: Tables, packed: Any, scratch: Scratch, record: Any) -> None:
     """Append a citation's letters, words, numbers, years, ordinals and marks, with the arguments of `title`.
 
-    The words are in ``words`` [w, 2]: as folded, and with "ae", "oe", "ue" shortened to "a", "o", "u". ``record`` begins at
-    ``raw`` in the letters; this function sets ``raw_end``, ``raw_length``, ``raw_marks`` and ``raw_mark_words``.
+    The words are in ``words`` [w, 2]: as folded, and with "ae", "oe", "ue" shortened to "a", "o", "u" or, if a word has digits,
+    its number. ``record`` begins at ``raw`` in the letters; this function sets ``raw_end``, ``raw_length``, ``raw_marks``,
+    ``raw_mark_words`` and ``others``.
     """
     folds, kinds, expansions, words, values = tables
     letters, hashes, numbers, years, ordinals = packed.letters, packed.words, packed.numbers, packed.years, packed.ordinals
-    counts = scratch.counts
+    counts, begins = scratch.counts, packed.begins
     at = record.raw
     begun, word, number, before, last = at, at, counts[WORD_COUNT], 0, 0
     hash_, soft, digits = SEED, SEED, False
@@ -173,9 +204,13 @@ def text(codes: Codes, start: int, stop: int, tables: Tables, packed: Any, scrat
                 digits |= letter < 58 or letter > 127
             elif at > word:
                 hash_, soft = finished(hash_), finished(soft)
-                hashes[counts[WORD_COUNT], 0], hashes[counts[WORD_COUNT], 1] = hash_, soft
+                here_word = counts[WORD_COUNT]
+                hashes[here_word, 0], hashes[here_word, 1] = hash_, soft
                 counts[WORD_COUNT] += 1
                 value = known(words, values, hash_)
+                begins[here_word, 0], begins[here_word, 1] = word, (STOP_WORD if value & NO_VENUE else 0) | APART
+                if value & AL and before & ET:
+                    record.others = 1
                 if value:
                     record.raw_mark_words |= value & ALL_MARKS
                     if not record.raw_marks:
@@ -192,6 +227,7 @@ def text(codes: Codes, start: int, stop: int, tables: Tables, packed: Any, scrat
                     record.raw_mark_words |= known(words, values, soft) & ALL_MARKS
                 if digits:
                     digits_of_word(letters, word, at, kinds, False, numbers, years, ordinals, counts)
+                    number_of_word(letters, word, at, hashes[here_word], begins[here_word])
                 hash_, soft, digits, word, before = SEED, SEED, False, at, value
             last = letter
     record.raw_end, record.raw_length = at, at - begun + max(counts[WORD_COUNT] - number - 1, 0)

@@ -22,13 +22,13 @@ def rows(evidence: list[Evidence]) -> Floats:
 
 shares = nan | st.floats(0, 1) | st.sampled_from([0.0, 0.25, 0.5, 0.6, 0.75, 0.8, 0.9, 0.97, 1.0])
 flags = nan | st.sampled_from([0.0, 1.0])
-grades = nan | st.sampled_from([0.0, 0.25, 0.5, 1.0])
+grades = nan | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 evidences = st.builds(
     Evidence, title=shares, equal=flags, cover=shares, beginning=flags, contained=shares,
     length=st.integers(0, 80).map(float), authors=shares, agreeing=nan | st.floats(0, 40),
-    first_author=nan | st.sampled_from([0.0, 0.8, 1.0]),
+    first_author=nan | st.sampled_from([0.0, 0.8, 1.0]), second_author=nan | st.sampled_from([0.0, 0.8, 1.0]),
     group=st.sampled_from([0.0, 1.0]), year=nan | st.integers(0, 300).map(float), volume=grades, page=grades, venue=shares,
-    numbers=nan | st.sampled_from([0.0, 1.0, 2.0]), title_year=flags, marks=flags, identifier=flags,
+    numbers=nan | st.sampled_from([0.0, 1.0, 2.0]), title_year=flags, marks=flags, deposit=flags, identifier=flags,
     bare=st.sampled_from([0.0, 1.0]), card=st.sampled_from([0.0, 1.0, 2.0]),
 )  # fmt: skip
 SIGNS = np.array([feature.sign for feature in FEATURES])

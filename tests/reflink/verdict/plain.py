@@ -150,6 +150,74 @@ def venues(a: str, b: str) -> float:
     return alike(len(x), len(y)) / max(len(x), len(y))
 
 
+def venue_in_text(venue: str, words: list[str]) -> float:
+    """The share of a venue's words that follow each other in a citation, shortened or not, if half of them do."""
+    named = venue_words(venue)
+    if not named:
+        return SILENT
+
+    def after(at: int) -> int:
+        """The next word that counts."""
+        return next((each for each in range(at + 1, len(words)) if words[each] not in VENUE_STOP), len(words))
+
+    def number_follows(at: int) -> bool:
+        return at >= len(words) or any(word[0] in "0123456789" for word in words[at : at + 2])
+
+    best = 0
+    for at, word in enumerate(words):
+        if len(named) == 1:
+            (name,) = named
+            short, long = sorted((word, name), key=len)
+            if word == name or (len(short) >= 4 and long.startswith(short)):
+                if number_follows(at + 1):
+                    return 1.0
+                continue
+            spelled, here = 0, at
+            while spelled < len(name) and here < len(words) and words[here][0] == name[spelled]:
+                spelled, here = spelled + 1, after(here)
+            if len(name) >= 3 and spelled == len(name) and number_follows(here):
+                return 1.0
+            continue
+        is_long = len(word) >= 4 or len(word) == len(named) == 3
+        if is_long and word == "".join(each[0] for each in named)[: len(word)]:
+            return 1.0
+        matched, here, longest = 0, at, 0
+        while matched < len(named) and here < len(words) and abbreviates(words[here], named[matched]):
+            longest = max(longest, len(words[here]))
+            matched, here = matched + 1, after(here)
+        if matched > 1 and longest >= 3:
+            best = max(best, matched)
+    return best / len(named) if best / len(named) >= 0.5 else 0.0
+
+
+def article_number(work: Work) -> str:
+    """The number at the end of a DOI, of four digits or more, without leading zeros; "-6" is a check digit."""
+    found = re.search("([0-9]+)$", re.sub("-.$", "", (work.ids.doi or "")[-14:], flags=re.DOTALL))
+    return found[1].lstrip("0") if found and len(found[1]) >= 4 else ""
+
+
+def number_in(word: str) -> str:
+    """The first number of a word, without leading zeros."""
+    found = re.search("[0-9]+", word)
+    return (found[0].lstrip("0") or "0") if found else ""
+
+
+def words_of_text(raw: str) -> set[str]:
+    """Words of a citation: as they are, without transliteration of umlauts, and their numbers ("20429" of "e20429")."""
+    found = set(raw.split())
+    for word in raw.split():
+        number = number_in(word)
+        if not number:
+            found.add(re.sub("(?<=[aou])e", "", word))
+        elif word[0] in "0123456789" or len(number) >= 3:
+            found.add(number)
+    return found
+
+
+def names_only_a_group(names: list[set[str]]) -> bool:
+    return len(names) == 1 and len(names[0]) > 2
+
+
 def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
     """As reflink.verdict.evidence, to twelve decimals."""
     only = fields_of(reference)
@@ -160,7 +228,7 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
     other = (work.title or (None if work.volume else work.venue) or "")[:400]
     x, y = fold(title).replace(" ", ""), fold(other).replace(" ", "")
     raw = fold(reference.raw_query[:1500])
-    text, raw_words = raw.replace(" ", ""), {*raw.split(), *re.sub("(?<=[aou])e", "", raw).split()}
+    text, raw_words = raw.replace(" ", ""), words_of_text(raw)
     names = [name_words(name[:300]) for name in reference.last_names[:40]]
     work_names = [name_words(name[:300]) for name in work.authors[:40]]
     found: dict[str, float] = {"length": len(y)}
@@ -178,10 +246,20 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         less, more = sorted((names, work_names), key=len)
         each = [max(agreement(name, one) for one in more) for name in less]
         found |= {"agreeing": sum(each), "authors": sum(each) / len(each), "first_author": agreement(names[0], work_names[0])}
+        if len(less) > 1:
+            found["second_author"] = agreement(names[1], work_names[1])
     elif work_names and raw_words:
         there = [bool(name) and name <= raw_words for name in work_names[:3]]
         if any(there) or not grouped:
-            found |= {"agreeing": sum(there), "authors": sum(there) / len(there), "first_author": there[0]}
+            compared = len(there)
+            if re.search(r"\bet al\b", raw):
+                compared = max((at + 1 for at, one in enumerate(there) if one), default=1)
+            found |= {"agreeing": sum(there), "authors": sum(there) / compared, "first_author": there[0]}
+    if found.get("agreeing") == 0:
+        begins_with = x or y
+        unnamed = not names and len(begins_with) >= 20 and text.startswith(begins_with)
+        if names_only_a_group(work_names) or names_only_a_group(names) or unnamed:
+            found |= dict.fromkeys(("agreeing", "authors", "first_author", "second_author"), SILENT)
     found["group"] = grouped or bool(work_names and len(work_names[0]) > 2)
 
     years = [int(year) for year in re.findall(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)", raw)]
@@ -193,8 +271,15 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         found["venue"] = venues(reference.venue, work.venue)
     elif work.venue and len(name := fold(work.venue).replace(" ", "")) >= 6 and name in text:
         found["venue"] = 1.0
+    elif work.venue and text:
+        found["venue"] = venue_in_text(work.venue, raw.split())
+    if text and not has_locator(raw, other):
+        found |= {name: SILENT for name in ("volume", "page") if found.get(name) == 0.25}
 
     found |= told_by_titles(title if x else "", other if y else "", reference, work, raw)
+    if re.match(r"10\.(1101/[0-9]|48550|21203|2139|20944|31219|31234|6084|5061|5281|17632|7910)", work.ids.doi or ""):
+        names_one = "rxiv|pre-?print|\\bssrn\\b|research square|figshare|dryad|zenodo|mendeley data|dataverse"
+        found["deposit"] = not re.search(names_one, f"{reference.venue} {reference.raw_query[:1500]}".lower())
     identifier = True if by_identifier else shared(reference.ids, work.ids)
     if identifier is None and shared(reference.ids_weak, work.ids):
         identifier = True
@@ -215,12 +300,19 @@ def place(volume: str, page: str, work: Work, raw: str) -> dict[str, float]:
     """Volume and page; in the text, a number of one digit counts only in "volume, perhaps an issue, page"."""
     found: dict[str, float] = {}
     work_volume, work_page = volume_key(work.volume), page_key(work.fpage)
-    words = raw.split()
-    anywhere = {*words, *re.sub("(?<=[aou])e", "", raw).split()}
-    together = any(
-        a == work_volume and work_page in (b, c) for a, b, c in zip(words, [*words[1:], ""], [*words[2:], "", ""], strict=False)
-    )
-    together = together and bool(work_volume and work_page)
+    words, article = raw.split(), article_number(work)
+    anywhere = words_of_text(raw)
+
+    def beside(pages: set[str]) -> bool:
+        """The volume, and at most one word later one of these pages, which may be in a word with letters."""
+        return any(
+            a == work_volume and any({each, number_in(each)} & pages for each in (b, c))
+            for a, b, c in zip(words, [*words[1:], ""], [*words[2:], "", ""], strict=False)
+        )
+
+    number = re.sub("^[a-z]+", "", work_page)
+    together = bool(work_volume and work_page) and beside({work_page, number} - {""})
+    together = together or bool(work_volume and len(article) > 1 and beside({article}))
     if work_volume and volume:
         cut = any(a.startswith(b) or a.endswith(b) for a, b in ((volume, work_volume), (work_volume, volume)))
         found["volume"] = 1.0 if volume == work_volume else 0.5 if cut else 0.0
@@ -232,10 +324,28 @@ def place(volume: str, page: str, work: Work, raw: str) -> dict[str, float]:
         without_letter = bool(digits) and digits == work_digits and (page == digits or work_page == digits)
         shown = work_page if same else digits
         weak = len(shown) == 1 or re.fullmatch(r"cd\d{3,6}", shown)
-        found["page"] = 0.0 if not (same or without_letter) else 0.5 if weak else 1.0
+        found["page"] = 0.5 if weak else 1.0
+        if not same and not without_letter:
+            short, long = sorted((page, work_page), key=len)
+            series = any(len(each) == 1 or re.fullmatch(r"cd\d{3,6}", each) for each in (page, work_page))
+            prefixes = page.removesuffix(digits) == work_page.removesuffix(work_digits)
+            near = not series and prefixes and min(len(digits), len(work_digits)) >= 3 and slips(digits, work_digits) <= 1
+            found["page"] = SILENT if short == "1" and len(long) >= 3 else 0.75 if near else 0.0
     elif work_page and words:
-        found["page"] = 1.0 if together or (len(work_page) > 1 and work_page in anywhere) else 0.25
+        seen = (len(work_page) > 1 and work_page in anywhere) or (len(number) >= 3 and number in anywhere)
+        found["page"] = 1.0 if together or seen else 0.25
+    in_text = not page and (together or len(article) >= 3) and article in anywhere
+    cited = (page and re.sub("^[a-z]+", "", page) == article) or in_text
+    if len(article) > 1 and cited and found.get("page", 0) != 0.5:
+        found["page"] = 1.0
     return found
+
+
+def has_locator(raw: str, title: str) -> bool:
+    """A number that is neither a year nor in the title of the work."""
+    romans = {str(ROMAN[word]) for word in raw.split() if len(word) > 1 and word in ROMAN}
+    found = romans | {number for word in raw.split() for number in re.findall(r"\d+", word)}
+    return bool(found - {number for number in found if year_numbers({number})} - numbers(title))
 
 
 def told_by_titles(title: str, other: str, reference: Reference, work: Work, raw: str) -> dict[str, float]:
@@ -265,7 +375,7 @@ def told_by_titles(title: str, other: str, reference: Reference, work: Work, raw
         found["numbers"] = bool(b - text)
         if b_years:
             found["title_year"] = set(map(str, b_years)) <= text
-        words = {*raw.split(), *re.sub("(?<=[aou])e", "", raw).split()}
+        words = words_of_text(raw)
         first = re.search(r"\b(?:(erratum|corrigendum|corrigenda|rejoinder)|(reply|response) to|(comments?) on)\b", raw)
         of_text = {each for each in first.groups() if each} if first else set()
         work_marks = marks(other, fold(other).split())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reflink.entities import Ids, Reference, Work
 from reflink.verdict import Evidence, evidence
 from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, UNTITLED, WRITTEN
-from reflink.verdict.rules import CUT, UNSEEN, WEAK
+from reflink.verdict.rules import CUT, NEAR, UNSEEN, WEAK
 from tests.profiles import examples
 from tests.reflink.verdict import plain
 from tests.reflink.verdict.awkward import field, names, pairs, short, year
@@ -22,7 +22,7 @@ from tests.reflink.verdict.awkward import field, names, pairs, short, year
 VALUES = {
     "equal": {0, 1}, "beginning": {0, 1}, "group": {0, 1}, "title_year": {0, 1}, "marks": {0, 1}, "identifier": {0, 1},
     "bare": {0, 1}, "numbers": {0, 1, 2}, "card": {TITLED, TAGGED, WRITTEN, UNTITLED}, "volume": {0, UNSEEN, CUT, 1},
-    "page": {0, UNSEEN, WEAK, 1}, "first_author": {0, 0.8, 1},
+    "page": {0, UNSEEN, WEAK, NEAR, 1}, "first_author": {0, 0.8, 1}, "second_author": {0, 0.8, 1}, "deposit": {0, 1},
 }  # fmt: skip
 BOUNDS = {
     "title": (0, 1), "cover": (0, 1), "contained": (0, 1), "length": (0, math.inf), "authors": (0, 1), "agreeing": (0, 40),
@@ -109,7 +109,7 @@ def test_the_evidence_of_a_pair() -> None:
     fields = {"title": f"{TITLE} in plants", "last_names": ["Galmes", "Flexas"], "venue": "New Phytol.", "year": 2008}
     found = evidence(cite(**fields, volume="175", first_page="81"), WORK)
     present = found.present()
-    assert present.keys() == set(COLUMN) - {"contained", "title_year", "identifier"}
+    assert present.keys() == set(COLUMN) - {"contained", "title_year", "deposit", "identifier"}
     assert (present["cover"], present["equal"], present["beginning"], present["length"]) == (
         1,
         0,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
 from reflink.verdict import evidence
-from reflink.verdict.rules import CUT, MISSPELT, UNSEEN, WEAK
+from reflink.verdict.rules import CUT, MISSPELT, NEAR, UNSEEN, WEAK
 from tests.reflink.verdict import plain
 
 #: A field that one of the records lacks.
@@ -83,8 +83,69 @@ def test_the_fields_of_a_work_are_found_in_an_untagged_citation() -> None:
     other = _work(authors=("Jones",), year=2010, volume="99", fpage="777", venue="Plant Physiology")
     found = evidence(side, other)
     assert authors(side, other) == (0.0, 0.0, 0.0)
-    # A name that is not found in a text may be abbreviated there.
-    assert (found.year, found.volume, found.page, found.venue) == (4.0, UNSEEN, UNSEEN, SILENT)
+    assert (found.year, found.volume, found.page, found.venue) == (4.0, UNSEEN, UNSEEN, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "venue", "agree"),
+    [
+        ("J Exp Bot 2014;65:1", "Journal of Experimental Botany", 1.0),
+        (
+            "Proc Natl Acad Sci 111:1",
+            "Proceedings of the National Academy of Sciences of the USA",
+            4 / 5,
+        ),
+        ("PNAS 111:1", "Proceedings of the National Academy of Sciences", 1.0),
+        ("J Am Med Assoc 1992;1:2", "JAMA", 1.0),
+        ("Bioinform 2014;65:1", "Bioinformatics", 1.0),
+        ("Cell 2014;65:1", "Cell", 1.0),
+        ("Cell walls of maize. Planta 2014;65:1", "Cell", 0.0),
+        ("J Bot 2014;65:1", "Plant Physiology", 0.0),
+        ("Wu J, Eder A.", "Journal of Experimental Botany", 0.0),
+        ("2014", "…", SILENT),
+    ],
+)
+def test_a_citation_without_a_tagged_venue_is_searched_for_it(text: str, venue: str, agree: float) -> None:
+    written = f"Li A, Ngo B. Yields of wheat in dry fields. {text}"
+    assert evidence(_reference(raw_text=written), _work(venue=venue)).venue == agree
+
+
+@pytest.mark.parametrize(
+    ("text", "work", "agree"),
+    [
+        ("Li. Yields of wheat in dry fields. J Bot 6:e20429", {"volume": "6", "fpage": "20429"}, (1.0, 1.0)),
+        ("Li. Yields of wheat in dry fields. J Bot 6:e020429", {"volume": "6", "fpage": "e20429"}, (1.0, 1.0)),
+        ("Li. Yields of wheat in dry fields. J Bot 50:20-32", {"volume": "50", "fpage": "S20"}, (1.0, 1.0)),
+        ("Li. Yields of wheat in dry fields. Chest 124, 26s–32s", {"volume": "124", "fpage": "26S"}, (1.0, 1.0)),
+        ("Li. Yields of wheat in dry fields and S20. J Bot 50:7", {"volume": "20", "fpage": "7"}, (UNSEEN, UNSEEN)),
+    ],
+)
+def test_letters_of_pages_in_a_text_are_optional(text: str, work: dict[str, str], agree: tuple[float, float]) -> None:
+    found = evidence(_reference(raw_text=text), _work(**work))
+    assert (found.volume, found.page) == agree
+
+
+def test_a_text_without_volume_and_page_is_no_evidence_about_them() -> None:
+    work = _work(title="Wheat in 12 fields", volume="40", fpage="915")
+    found = evidence(_reference(raw_text="Li et al (2021a) Wheat in 12 fields. Plant Cell Rep."), work)
+    assert (found.volume, found.page) == (SILENT, SILENT)
+    found = evidence(_reference(raw_text="Li et al (2021a) Wheat in 12 fields. Plant Cell Rep. 39"), work)
+    assert (found.volume, found.page) == (UNSEEN, UNSEEN)
+
+
+@pytest.mark.parametrize(
+    ("doi", "cited", "work", "agree"),
+    [
+        ("10.1371/journal.pone.0020429", "e20429", None, 1.0),
+        ("10.3389/fmicb.2012.00012", "12", "1", 1.0),
+        ("10.1038/s41598-017-12778-6", "12778", "1", 1.0),
+        ("10.1038/srep22855", "22856", None, SILENT),
+        ("10.1016/j.abb.2004.08.015", "15", None, SILENT),
+    ],
+)
+def test_the_article_number_of_a_doi_is_a_page_of_the_work(doi: str, cited: str, work: str | None, agree: float) -> None:
+    found = evidence(_reference(first_page=cited), _work(ids={"doi": doi}, fpage=work))
+    assert found.page == agree
 
 
 def test_single_digits_match_only_as_an_adjacent_volume_and_page() -> None:
@@ -113,6 +174,12 @@ def test_tagged_volumes(reference: str, work: str, agree: float) -> None:
         ("S12", "12", 1.0),
         ("S12", "e12", 0.0),
         ("12", "13", 0.0),
+        ("1312", "1321", NEAR),
+        ("1312", "132", NEAR),
+        ("131", "13", 0.0),
+        ("cd001234", "cd001235", 0.0),
+        ("1", "10234", SILENT),
+        ("2", "10234", 0.0),
         ("1", "1", WEAK),
         ("e1", "1", WEAK),
         ("CD001234", "CD001234", WEAK),
@@ -134,6 +201,8 @@ def test_tagged_pages(reference: str, work: str, agree: float) -> None:
         (["Ngo"], ["Li"], (0.0, 0.0, 0.0)),
         ([], ["Li"], (SILENT, SILENT, SILENT)),
         (["Li"], [], (SILENT, SILENT, SILENT)),
+        (["Li"], ["World Health Organization"], (SILENT, SILENT, SILENT)),
+        (["Li"], ["World Health Organization", "Sato"], (0.0, 0.0, 0.0)),
     ],
 )
 def test_tagged_authors(reference: list[str], work: list[str], agree: tuple[float, float, float]) -> None:
@@ -145,6 +214,46 @@ def test_the_text_of_a_group_is_no_evidence_about_unnamed_persons() -> None:
     assert authors(_reference(collab="The Group", raw_text="The Group 1999"), work) == (SILENT, SILENT, SILENT)
     assert authors(_reference(raw_text="The Group 1999"), work) == (0.0, 0.0, 0.0)
     assert authors(_reference(collab="The Group", raw_text="The Group and Li 1999"), work) == (1.0, 0.5, 0.0)
+
+
+def test_et_al_hides_the_authors_after_the_last_one_found() -> None:
+    work = _work(authors=["Sato", "Li", "Wu"])
+    assert authors(_reference(raw_text="Sato K. 1999"), work) == (1.0, 1 / 3, 1.0)
+    assert authors(_reference(raw_text="Sato K et al. 1999"), work) == (1.0, 1.0, 1.0)
+    assert authors(_reference(raw_text="Li K et al. 1999"), work) == (1.0, 0.5, 0.0)
+    assert authors(_reference(raw_text="Ngo K et al. 1999"), work) == (0.0, 0.0, 0.0)
+
+
+def test_a_citation_that_begins_with_its_title_names_nobody() -> None:
+    work = _work(title="Guidelines for exercise testing", authors=["Sato", "Li"])
+    assert authors(_reference(raw_text="Guidelines for exercise testing. Chest 1999"), work) == (SILENT, SILENT, SILENT)
+    assert authors(_reference(raw_text="Ngo. Guidelines for exercise testing. Chest 1999"), work) == (0.0, 0.0, 0.0)
+    tagged = _reference(title="The society's guidelines for tests", raw_text="The society's guidelines for tests. Chest 1999")
+    assert authors(tagged, work) == (SILENT, SILENT, SILENT)
+
+
+def test_a_letter_lists_other_authors_in_second_place() -> None:
+    def second(a: list[str], b: list[str]) -> float:
+        return evidence(_reference(last_names=a), _work(authors=b)).second_author
+
+    assert second(["Sato", "Wu", "Li"], ["Sato", "Li"]) == 0.0
+    assert second(["Sato", "Wu"], ["Sato", "Wu", "Li"]) == 1.0
+    assert second(["Sato", "Kurata"], ["Sato", "Kruata"]) == MISSPELT
+    assert second(["Sato"], ["Sato", "Wu"]) == SILENT
+
+
+@pytest.mark.parametrize(
+    ("doi", "fields", "deposit"),
+    [
+        ("10.1101/002832", {"venue": "Genome Biol"}, 1.0),
+        ("10.1101/002832", {"venue": "bioRxiv"}, 0.0),
+        ("10.1101/002832", {"raw_text": "Li. Wheat. Preprint, 2014"}, 0.0),
+        ("10.1101/gr.215087.116", {"venue": "Genome Res"}, SILENT),
+        (None, {"venue": "Genome Biol"}, SILENT),
+    ],
+)
+def test_the_doi_of_a_preprint_or_data_set(doi: str | None, fields: dict[str, str], deposit: float) -> None:
+    assert evidence(_reference(**fields), _work(ids={"doi": doi})).deposit == deposit
 
 
 def test_a_name_of_several_words_matches_only_as_a_whole() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.verdict import Evidence
+from reflink.verdict.evidence import TITLED, WRITTEN
 from reflink.verdict.model import SUBJECTS, Model
 from reflink.verdict.reasons import IDENTIFIER_ELSEWHERE, VOCABULARY, reasons
 from tests.profiles import examples
@@ -50,16 +51,18 @@ def test_reasons_are_sorted_by_contribution_and_omit_weak_subjects(found: Eviden
 
 
 def test_each_phrase_of_the_vocabulary_occurs() -> None:
-    values = (math.nan, 0.0, 0.25, 0.5, 0.6, 0.8, 1.0, 2.0)
+    values = (math.nan, 0.0, 0.25, 0.5, 0.6, 0.75, 0.8, 1.0, 2.0)
     found = {IDENTIFIER_ELSEWHERE}
     for column, subject in (
         ("authors", "authors"), ("year", "year"), ("volume", "volume"), ("page", "page"), ("venue", "venue"),
-        ("numbers", "numbers"), ("title_year", "numbers"), ("marks", "marks"), ("identifier", "identifier"),
+        ("numbers", "numbers"), ("title_year", "numbers"), ("marks", "marks"), ("deposit", "deposit"),
+        ("identifier", "identifier"),
     ):  # fmt: skip
         for value, first in product(values, (0.0, 1.0)):
             if column != "identifier" or value == value:
                 more = {"first_author": first} if column == "authors" else {}
-                found.update(phrases_of(Evidence(**{column: value}, **more), **{subject: 1.0}))
+                for card in (TITLED, WRITTEN):
+                    found.update(phrases_of(Evidence(**{column: value}, **more, card=card), **{subject: 1.0}))
     for value, cover, length, beginning, contained in product(values, values, (9.0, 60.0), (0.0, 1.0), values):
         for card in (0.0, 2.0):
             evidence = Evidence(title=value, cover=cover, length=length, beginning=beginning, contained=contained, card=card)
@@ -87,6 +90,7 @@ def test_each_phrase_of_the_vocabulary_occurs() -> None:
         (Evidence(year=1.0), "year", "year off by one"),
         (Evidence(year=7.0), "year", "year differs"),
         (Evidence(volume=0.0), "volume", "volume differs"),
+        (Evidence(page=0.75), "page", "page differs in digits"),
         (Evidence(page=0.5), "page", "page matches, as others do"),
         (Evidence(page=1.0, volume=0.0), "page", "page matches"),
         (Evidence(numbers=2.0), "numbers", "numbers in the titles differ"),
