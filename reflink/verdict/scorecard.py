@@ -134,7 +134,8 @@ FEATURES: Final[tuple[Feature, ...]] = (
         "known_within_unplaced", "title", 1, (_WITHIN, _YEAR, _least("authors", 0.9), _is("marks", 0.0)), ("page",), least=2.0
     ),
     Feature("known_within_authors", "title", 1, (_WITHIN, _SPECIFIC, _least("authors", 0.7), _least("agreeing", 2.6))),
-    Feature("text_elsewhere", "title", 1, (_least("contained", 0.97), _least("length", 30.0), _below("title", 0.5))),
+    # The title is in the text, though another field was tagged as title.
+    Feature("text_place", "title", 1, (_least("contained", 0.97), _least("length", 30.0), _VOLUME, _PAGE)),
     Feature(
         "known_text_venue", "title", 1,
         (_least("contained", 0.9), _SPECIFIC, _SAME_VENUE, _least("authors", 0.6)), ("title",),

@@ -232,4 +232,4 @@ def _says_nothing(letters: Any, names: Ints, reference: Any, work: Any) -> bool:
     start, end = reference.title, reference.title_end
     if start == end:
         start, end = work.title, work.title_end
-    return end - start >= BEGINNING and starts_with(letters, reference.raw, reference.raw_end, start, end)
+    return bool(end - start >= BEGINNING and starts_with(letters, reference.raw, reference.raw_end, start, end))

@@ -101,7 +101,7 @@ def _one_word(letters: Codes, begins: Ints, word: int, last: int, end: int, star
         or (short >= SHORT_VENUE and starts_with(letters, start, stop, begun, ends))
         or (short >= SHORT_VENUE and starts_with(letters, begun, ends, start, stop))
     ):
-        return _before_number(letters, begins, word + 1, last)
+        return bool(_before_number(letters, begins, word + 1, last))
     if stop - start < SHORT_WORD:
         return False
     at = word
@@ -109,7 +109,7 @@ def _one_word(letters: Codes, begins: Ints, word: int, last: int, end: int, star
         if at >= last or letters[begins[at, 0]] != letters[position]:
             return False
         at = _next(begins, at, last)
-    return _before_number(letters, begins, at, last)
+    return bool(_before_number(letters, begins, at, last))
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
