@@ -14,7 +14,7 @@ from reflink.errors import ModelNotFound
 #: File, beneath the package ``reflink`` -> sha256 in hexadecimal digits.
 SHA256: Final[dict[str, str]] = {
     "recognition/weights.npz": "7c755b73f2d230ee5597ce00330aa505a9b8530b504b90b026c456d9e0c2590a",
-    "verdict/model.json": "231ce9e63e450119b7925f125bc28e8d9d300df00cc5b22ea8de6b72abe3b47e",
+    "verdict/model.json": "5a86b504dd1e2613e0df512ad2edc547879167078e8b9e64fff65f1bc8779049",
 }
 
 
