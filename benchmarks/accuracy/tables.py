@@ -43,7 +43,7 @@ class Table:
 
     def markdown(self) -> list[str]:
         """Return the lines."""
-        rule = ["---" if at < self.words else "--:" for at in range(len(self.head))]
+        rule = ["---" if at < self.words or name == "meaning" else "--:" for at, name in enumerate(self.head)]
         return [line(self.head), f"|{'|'.join(rule)}|", *map(line, self.rows)]
 
 
@@ -175,7 +175,7 @@ def _read(worlds: Mapping[str, Figures]) -> Table:
             percent(of["read"]["own_at_most"], 3),
         )
         for name, of in worlds.items()
-        if of["read"]["unread"] == 0 or sum(of["read"][verdict] for verdict in _VERDICTS[:-1])
+        if name == "pubmed" or not of["read"]["unread"]
     ]
     return Table(heads, rows)
 

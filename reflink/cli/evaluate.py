@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -161,6 +162,8 @@ def run(args: argparse.Namespace) -> int:
     if args.report:
         from reflink.evaluation import report  # fails now if its package is missing, and not after the evaluation
     adjudicated = args.adjudicated or args.references.with_name(f"{args.references.name}.adjudicated.jsonl")
+    if args.adjudicate is not None and not os.access(adjudicated if adjudicated.exists() else adjudicated.parent, os.W_OK):
+        raise PermissionError(f"{adjudicated} cannot be written: name a file for the verdicts with --adjudicated")
     worlds: list[World] = ["closed", "open"] if args.world == "both" else [args.world]
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,

@@ -52,7 +52,7 @@ def link_lists(
         lacking = sorted((each.reference.id for each in cited if each.reference.id not in truths), key=_digest)
         kept = {*truths, *lacking[: round(len(truths) * (1 - present) / present)]}
         cited = [each for each in cited if each.reference.id in kept]
-    absent = 1 - len(truths) / len(cited)
+    absent = 1 - len(truths) / max(1, len(cited))
     policy = replace(policy, absent=min(max(absent, 0.001), 0.999))
     catalog, references = kept_catalog(list(works.values()), None, cache), [each.reference for each in cited]
     links = link_held_out(references, catalog, None, policy, judges, "linking, PubMed's lists")

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reflink.cli import main
 from reflink.cli.adjudicate import KEYS, adjudicate, questions, shown
 from reflink.cli.keys import END, keys
 from reflink.entities import Reference, Work
@@ -169,7 +170,6 @@ def type_when_asked(master: int, slave: int, pressed: bytes) -> None:
 
 def test_the_command_asks_on_a_terminal(terminal: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A target with another title and authors is an error; its verdict changes the figures that the run writes."""
-    from reflink.cli import main
     from reflink.evaluation import run
     from reflink.evaluation.vectors import CachedEncoder
     from tests.reflink.evaluation.worldfiles import Hashed, small_world, write
@@ -195,3 +195,18 @@ def test_the_command_asks_on_a_terminal(terminal: tuple[int, int], tmp_path: Pat
     measured = orjson.loads(figures.read_bytes())["closed"]
     assert (measured["read"]["label"], measured["read"]["unread"]) == (1, 0)
     assert measured["error"] > measured["without_suspects"]["error"] == 0
+
+
+def test_a_file_that_cannot_be_written_is_reported_before_the_evaluation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["evaluate", "--catalog", "none", "--references", "none", "--adjudicate", "--adjudicated", tmp_path / "no" / "f"]
+    assert main([str(argument) for argument in argv]) != 0
+    assert "--adjudicated" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "x"])
+def test_a_number_of_errors_is_positive(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["evaluate", "--catalog", "none", "--references", "none", f"--adjudicate={count}"]
+    assert main(argv) == 2
+    assert "is not a number of errors" in capsys.readouterr().err
