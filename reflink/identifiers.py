@@ -1,6 +1,6 @@
 """Find DOI, PMID, PMCID and arXiv id in text and normalise each to one spelling.
 
-The spellings are those of `reflink.entities.Ids`: ``10.1016/s0140-6736(00)02738-0`` (lower case), ``19693083``, ``PMC2707599``,
+The spellings follow `reflink.entities.Ids`: ``10.1016/s0140-6736(00)02738-0`` (lower case), ``19693083``, ``PMC2707599``,
 ``1706.03762`` or ``hep-th/9901001`` (no version, no subject class). Every function accepts any text and raises no error.
 """
 

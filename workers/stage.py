@@ -98,7 +98,7 @@ class Stage(ABC, Generic[E, V]):
     name: str
     #: Topics that the worker consumes, without prefix.
     inputs: tuple[str, ...]
-    #: Topics consumed while no input lags by more than a batch. In a batch their records follow those of the inputs.
+    #: Topics consumed while no input lags by more than a batch. In a batch their records come after the records of the inputs.
     background_inputs: tuple[str, ...] = ()
     #: Maximum seconds that a batch of background records alone waits for more; 100 records do not wait.
     background_linger_s: float = 0.0

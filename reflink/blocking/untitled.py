@@ -1,6 +1,6 @@
 """Recognise citations without title and authors: "Neuroimage. 2009 Jun;46(2):516-21".
 
-PubMed's reference lists, chemistry and physics cite so. Three orders of the fields are known:
+PubMed's reference lists and articles of chemistry and physics have such citations, in three orders of the fields:
 
 - journal, year, volume, page: "Angew. Chem. 2013, 125, 3016-3020", "J Lab Clin Med. 1977 Aug;90(2):249-58"
 - journal, volume, page, year: "Phys. Rev. Lett. 102, 123456 (2009)"
@@ -60,21 +60,20 @@ class Untitled(NamedTuple):
     first_page: str
 
 
-def untitled(venue: str | None, year: int | None, volume: str | None, page: str | None, text: str) -> Untitled | None:
-    """Return the fields of a reference without title and authors; None if its text may have a title or authors.
-
-    Tagged fields outrank the text. Returns None too if journal, year, volume or page is missing.
-    """
-    if text and (found := read(text)):
-        return Untitled(venue or found.venue, year or found.year, volume or found.volume, page or found.first_page)
-    return None if text or not (venue and year and volume and page) else Untitled(venue, year, volume, page)
-
-
 def fields_of(reference: Reference) -> Untitled | None:
-    """Return the same for a whole reference; None if it has a title or authors."""
+    """Return the fields of a reference without title and authors. Tagged fields outrank the text.
+
+    Return None if the reference has a title or authors, if its text may have one, or if journal, year, volume or page is
+    missing.
+    """
     if reference.title or reference.chapter_title or reference.last_names or reference.collab or reference.collectives:
         return None
-    return untitled(reference.venue, reference.year, reference.volume, reference.first_page, reference.raw_query)
+    venue, year, volume, page = reference.venue, reference.year, reference.volume, reference.first_page
+    if text := reference.raw_query:
+        if not (found := read(text)):
+            return None
+        return Untitled(venue or found.venue, year or found.year, volume or found.volume, page or found.first_page)
+    return Untitled(venue, year, volume, page) if venue and year and volume and page else None
 
 
 @lru_cache(maxsize=1 << 12)
@@ -92,15 +91,13 @@ def _is_journal(text: str) -> bool:
     """Return whether the text may be the name of a journal: one sentence, or parts that each may be abbreviated."""
     parts = re.split(r"\.\s+", _BRACKETS.sub(" ", text).strip(" ."))
     counts = [len(part.split()) for part in parts]
-    if _ET_AL.search(text):
-        return False
-    if (_PERSON if len(parts) > 1 else _PERSON_ALONE).fullmatch(parts[0]):
+    if _ET_AL.search(text) or (_PERSON if len(parts) > 1 else _PERSON_ALONE).fullmatch(parts[0]):
         return False
     return 0 < sum(counts) <= _MAX_WORDS and (len(parts) == 1 or max(counts) <= _MAX_PART)
 
 
 def in_supplement(page: str) -> bool:
-    """Return whether the page is one of a supplement: "S12"."""
+    """Return whether the page belongs to a supplement: "S12"."""
     return page[:1] in ("s", "S") and page[1:2].isdigit()
 
 

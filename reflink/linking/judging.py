@@ -41,6 +41,7 @@ class Judged(NamedTuple):
     probability: float
     row: Floats
     status: str | None
+    title: str | None
 
 
 class _Waiting(NamedTuple):
@@ -80,7 +81,6 @@ class Case:
         self._bearers = frozenset(map(catalog.canonical, bearers))
         self._proposed: dict[str, tuple[Method, float]] = {}
         self._judged: dict[str, Judged] = {}
-        self._titles: dict[str, str] = {}
         self._seen: set[str] = set()
         self.waiting: list[_Waiting] = []
         self.propose(((cited, _CERTAIN) for cited in bearers), "identifier")
@@ -104,9 +104,14 @@ class Case:
             before = self._judged.get(candidate.cited)
             if before is None or probability > before.probability:
                 self._judged[candidate.cited] = Judged(
-                    candidate.cited, candidate.method, candidate.score, probability, row, candidate.work.status
+                    candidate.cited,
+                    candidate.method,
+                    candidate.score,
+                    probability,
+                    row,
+                    candidate.work.status,
+                    candidate.work.title,
                 )
-                self._titles[candidate.cited] = candidate.work.title or ""
         self.waiting = []
 
     def ranked(self) -> list[Judged]:
@@ -146,11 +151,11 @@ class Case:
         best = ranked[0]
         if best.row[_CARD] != UNTITLED or best.cited in self._bearers:
             return False
-        words = {*title_words(self._titles[best.cited])}
+        words = {*title_words(best.title or "")}
         for other in ranked[1:]:
             if other.probability < _RIVAL * best.probability:
                 break
-            others = {*title_words(self._titles[other.cited])}
+            others = {*title_words(other.title or "")}
             if not words & others or len(words & others) < _SAME_WORK * len(words | others):
                 return True
         return False

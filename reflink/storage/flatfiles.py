@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Blocks:
-    """An array that is written in blocks of whole rows; ``shape`` and ``dtype`` are those of the whole array."""
+    """An array that is written in blocks of whole rows; ``shape`` and ``dtype`` describe the whole array."""
 
     blocks: Iterable[Array]
     shape: tuple[int, ...]

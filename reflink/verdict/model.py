@@ -47,7 +47,7 @@ class Model:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the model that ``to_dict`` wrote. Raises BadRecord if its features are not those of this version."""
+        """Return the model that ``to_dict`` wrote. Raises BadRecord if it was trained on other features or cards."""
         points, middle = zeros()
         known = {feature.name for feature in FEATURES}
         cards = data.get("cards", {})

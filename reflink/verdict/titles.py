@@ -1,4 +1,4 @@
-"""Marks of a title that distinguish related works: those of errata, replies, data sets and summaries."""
+"""Marks of titles, which distinguish a work from its erratum, reply, data set or summary."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ WORKERS: Final = ("parser", "linker", "fallback", "ledger")
 _EPILOG: Final = """\
 examples:
   reflink-worker acls                                     print all rights, as arguments of kafka-acls.sh
-  reflink-worker acls parser --principal User:papers-1    print those of the parser, for this user
+  reflink-worker acls parser --principal User:papers-1    print the rights of the parser, for this user
   reflink-worker acls --json | jq …                       print them as JSON
   reflink-worker acls --apply                             create them on the broker; the user must be allowed to alter ACLs
 

@@ -47,7 +47,7 @@ class DryRun:
     """The result of a dry run.
 
     ``judged`` of the ``selected`` references were evaluated. ``pinned``, ``superseded`` and ``unreadable`` count records that
-    were passed over. ``model`` and ``policy`` are those of the evaluation.
+    were passed over. ``model`` and ``policy`` name what evaluated them.
     """
 
     selected: int

@@ -19,7 +19,7 @@ _PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9
 # Throughput: records read (committed) and written, by topic without prefix.
 RECORDS_IN = Counter("reflink_records_in_total", "Records consumed and committed.", ["topic"])
 RECORDS_OUT = Counter("reflink_records_out_total", "Records produced and committed.", ["topic"])
-# Size of the batches; tokens are those of the encoder, which only the linker has.
+# Size of the batches; only the linker counts tokens, since only it has an encoder.
 BATCH_RECORDS = Histogram("reflink_batch_records", "Records in one batch.", buckets=_SIZES)
 BATCH_TOKENS = Histogram("reflink_batch_tokens", "Encoder tokens in one batch, padding not counted.", buckets=_SIZES)
 # Estimates of the batch policy: maximum batch size, and expected time of the last batch; step "handle" has the actual time.

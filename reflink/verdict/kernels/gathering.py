@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from reflink.blocking.untitled import Untitled, untitled
+from reflink.blocking.untitled import Untitled, fields_of
 from reflink.entities import Reference, Work
 from reflink.folding import _SCRAMBLED, _unscramble
 from reflink.verdict.kernels import letters
@@ -77,7 +77,7 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gath
     for row, reference in enumerate(references):
         title, names, venue, year, volume, page, chapter, text, bare, *group = _of_reference(reference.__dict__)
         text = text if bare is None else bare
-        if not (title or chapter or names or any(group)) and (fields := untitled(venue, year, volume, page, text)):
+        if not title and (fields := fields_of(reference)):
             only[row] = fields
             (venue, year, volume, page), text = fields, ""
         title = title or chapter or (not volume and venue) or ""

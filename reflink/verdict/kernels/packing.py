@@ -31,7 +31,7 @@ _NAMES: Final = (
     "words", "words_end", "raw_numbers_end", "raw_years_end", "ordinals", "ordinals_end", "raw_marks",
     "raw_mark_words", "raw_length", "raw_digits_end", "others", "article", "article_end", "tagged", "unsure",
 )  # fmt: skip
-#: One record: the positions of its parts in the arrays of `Packed`. Numbers and years of the citation follow those of the
+#: One record: the positions of its parts in the arrays of `Packed`. Numbers and years of the citation follow the ones of the
 #: title. ``unsure``: the kernels cannot determine the title's marks; ``reflink.verdict.batch.settle_marks`` does.
 RECORD: Final = np.dtype([(name, np.int64) for name in _NAMES])
 #: Maximum number of words of a venue that are compared.

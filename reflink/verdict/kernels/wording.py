@@ -3,8 +3,8 @@
 ``packing`` calls `title` and `text` once for each record. Both append to the arrays of `Packed` and write the ends of what they
 appended to the record. Invariants of both loops:
 
-1. The marks of a title equal those of ``reflink.verdict.titles.marks``. With semicolons, or with brackets and marks, they are
-   provisional: ``packing`` flags such a record as ``unsure``.
+1. The marks of a title equal the result of ``reflink.verdict.titles.marks``. With semicolons, or with brackets and marks, they
+   are provisional: ``packing`` flags such a record as ``unsure``.
 2. A word is complete at the blank that follows it. The loops read one blank past the last character, so that the last word
    is complete too.
 3. Words are looked up by a hash that grows with each letter. No word is read twice, except to read its digits.

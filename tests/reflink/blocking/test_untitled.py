@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.blocking.locators import reference_places
-from reflink.blocking.untitled import Untitled, in_supplement, read, title_proper, untitled
+from reflink.blocking.untitled import Untitled, fields_of, in_supplement, read, title_proper
 from reflink.entities import Reference
 
 
@@ -62,12 +64,29 @@ def test_any_text_is_read(text: str):
     assert found is None or (found.venue and found.volume and found.first_page and str(found.year) in text)
 
 
-def test_tagged_fields_outrank_the_text_and_must_be_complete_without_it():
-    text = "Neuroimage. 2009 Jun;46(2):516-21"
-    assert untitled("NeuroImage", None, None, "517", text) == ("NeuroImage", 2009, "46", "517")
-    assert untitled("NeuroImage", 2009, "46", "516", "") == ("NeuroImage", 2009, "46", "516")
-    assert untitled("NeuroImage", 2009, None, "516", "") is None
-    assert untitled("NeuroImage", 2009, "46", "516", "A text with a title. Neuroimage 2009") is None
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"venue": "NeuroImage", "first_page": "517"}, ("NeuroImage", 2009, "46", "517")),
+        (
+            {"raw_text": "", "venue": "NeuroImage", "year": 2009, "volume": "46", "first_page": "516"},
+            ("NeuroImage", 2009, "46", "516"),
+        ),
+        ({"raw_text": "", "venue": "NeuroImage", "year": 2009, "first_page": "516"}, None),
+        (
+            {"raw_text": "A title. Neuroimage 2009", "venue": "NeuroImage", "year": 2009, "volume": "46", "first_page": "516"},
+            None,
+        ),
+        ({"title": "A title"}, None),
+        ({"chapter_title": "A title"}, None),
+        ({"last_names": ("Li",)}, None),
+        ({"collab": "The Group"}, None),
+        ({"collectives": ("The Group",)}, None),
+    ],
+)
+def test_tagged_fields_outrank_the_text(fields: dict[str, Any], found: tuple[str, int, str, str] | None):
+    reference = Reference(id="r", citing="c", position=1, raw_text="Neuroimage. 2009 Jun;46(2):516-21")
+    assert fields_of(reference.model_copy(update=fields)) == found
 
 
 def test_a_citation_without_title_has_a_locator_with_the_year():
