@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import zstandard
 from reflink import jats
 from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
+from reflink.jats.citation import DESCRIBING
 from reflink.recognition.tagger import shipped
 from reflink.workids import work_id
 from schemas import SCHEMA_VERSION, ManifestEvent, PaperPointer, ReferenceEvent
@@ -87,6 +89,8 @@ class ParserStage(Stage[PaperVersion, NoView]):
         output = Output()
         for paper in batch:
             output.messages += parsed(paper, offered=self.settings.offer_papers)
+            if paper.paper is not None:
+                output.observed.parsed.update(origins(paper.paper))
         return output
 
     def _content(self, record: Received) -> bytes:
@@ -145,6 +149,16 @@ def parsed(version: PaperVersion, *, offered: bool) -> list[Message]:
         Message("outcomes", key, manifest.to_json()),
         *(Message("references", key, event.to_json()) for event in events),
     ]
+
+
+def origins(paper: Paper) -> Counter[str]:
+    """Return the number of references by the origin of their fields (``metrics.PARSED``)."""
+    found: Counter[str] = Counter(unread=paper.unread)
+    for reference in paper.references:
+        tagged = any(getattr(reference, field) for field in DESCRIBING)
+        found["recognised" if reference.inferred else "tagged" if tagged else "unrecognised"] += 1
+    found["unrecognised"] -= paper.unread
+    return found
 
 
 def _gunzip(data: bytes, limit: int) -> bytes:

@@ -20,6 +20,7 @@ from workers.telemetry import metrics
 
 #: Errors that a record may cause. Any other class is a defect of reflink, and its series appears when it occurs.
 EXPECTED: Final = (BadRecord, BadVector, KilledWorker, NotAPaper, TooLarge)
+_FIELDS: Final = ("tagged", "recognised", "unrecognised", "unread")
 _DECISIONS: Final = ("published", "unchanged", "late", "gone", "withdrawn", "overridden", "too-large")
 #: Reasons why the ledger has references re-evaluated.
 _CAUSES: Final = ("change", "withdrawal", "late", "override", "sweep")
@@ -49,6 +50,9 @@ def announce(stage: Stage[Any, Any], settings: WorkerSettings) -> None:
         metrics.REBALANCES.labels(kind)
     for step in ("wait", "handle", "commit", *(("follow",) if stage.follows else ())):
         metrics.STAGE_SECONDS.labels(step)
+    if stage.name == "parser":
+        for fields in _FIELDS:
+            metrics.PARSED.labels(fields)
     if stage.name in _DECIDERS:
         _announce_outcomes()
     if stage.name == "ledger":

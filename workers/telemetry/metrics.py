@@ -38,6 +38,9 @@ END_TO_END_SECONDS = Histogram(
     ["live"],
     buckets=_LONG_SECONDS,
 )
+# Fields of parsed references: tagged, recognised (in the text), unrecognised, unread (the paper exceeds the limit on text that
+# is read; reflink/jats/bibliography.py).
+PARSED = Counter("reflink_parsed_references_total", "References parsed, by the origin of their fields.", ["fields"])
 # Outcomes. reason is empty for a link; method is empty without a link.
 OUTCOMES = Counter("reflink_outcomes_total", "Outcomes of references.", ["method", "reason"])
 # Reasons: the phrases of outcomes, from reflink.verdict.reasons.VOCABULARY. linked is yes or no.

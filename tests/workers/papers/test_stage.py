@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,22 @@ def test_a_divided_batch_has_the_output_of_the_whole():
     for part in (batch[:2], batch[2:]):
         halves.add(parser.handle(part, NoView()))
     assert halves == parser.handle(batch, NoView())
+
+
+def test_references_are_counted_by_the_origin_of_their_fields():
+    parser = stage()
+    text = "Wang X. Growth of alpine plants in the north. J Ecol. 2004;92:1–9."
+    refs = f"<ref><mixed-citation>{text}</mixed-citation></ref><ref><mixed-citation>As said</mixed-citation></ref>".encode()
+    whole = XML.replace(b"</ref-list>", refs + b"</ref-list>")
+    assert counted(parser, whole) == Counter(tagged=2, recognised=1, unrecognised=1)
+    filling = b"<ref><mixed-citation>" + b"a" * 10_000 + b"</mixed-citation></ref>"
+    assert counted(parser, whole.replace(b"</ref-list>", filling * 201 + b"</ref-list>")) == Counter(
+        tagged=2, recognised=1, unrecognised=200, unread=2
+    )
+
+
+def counted(parser: ParserStage, xml: bytes) -> Counter[str]:
+    return parser.handle([parser.decode(record(xml)), parser.decode(record(None, key=b"doi:10.1/a"))], NoView()).observed.parsed
 
 
 # Versions

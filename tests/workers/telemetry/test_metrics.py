@@ -37,6 +37,7 @@ FROM_THE_START: Final[dict[str, list[tuple[str, dict[str, str]]]]] = {
     "parser": [
         ("reflink_records_in_total", {"topic": "papers"}),
         ("reflink_records_out_total", {"topic": "references"}),
+        ("reflink_parsed_references_total", {"fields": "unread"}),
         ("reflink_dead_letters_total", {"topic": "papers", "reason": "NotAPaper"}),
         ("reflink_dead_letters_total", {"topic": "papers", "reason": "KilledWorker"}),
     ],
@@ -165,6 +166,7 @@ def test_what_went_through_is_seen(scrapes):
         assert time.time() - 600 < shown.sum("reflink_last_commit_timestamp_seconds") < time.time(), worker
         assert shown.sum("reflink_transactions_total", end="committed") > 0
     assert after["parser"].sum("reflink_dead_letters_total", reason="NotAPaper") == 3
+    assert after["parser"].sum("reflink_parsed_references_total", fields="tagged") > 0
     assert after["ledger"].sum("reflink_end_to_end_seconds_count", live="yes") > 0
     assert after["linker"].sum("reflink_outcomes_total", reason="") > 0
     (model,) = after["linker"].find("reflink_model_info")
