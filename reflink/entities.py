@@ -19,9 +19,20 @@ Method = Literal["identifier", "place", "semantic", "lexical", "curator"]
 
 #: The reason why a reference has no link. ``empty``: it has no text to search by. ``no-candidate``: no work is similar.
 #: ``below-threshold``: the stage's own score was too low. ``not-in-catalog``: the best candidate is another work.
-#: ``ambiguous``: it has neither title nor authors, and two works fit its journal, year, volume and page about equally.
+#: ``other-version``: the best candidate is another version of the cited work, or a work about it; ``related`` names it.
+#: ``ambiguous``: two works fit about equally, and the fields of the reference do not tell them apart.
 #: ``withdrawn``: its linked work was withdrawn, and it is being re-evaluated. ``forbidden``: a curator forbids the link.
-Unresolved = Literal["empty", "no-candidate", "below-threshold", "not-in-catalog", "ambiguous", "withdrawn", "forbidden"]
+Unresolved = Literal[
+    "empty", "no-candidate", "below-threshold", "not-in-catalog", "other-version", "ambiguous", "withdrawn", "forbidden"
+]
+
+#: The relation of a work to the cited work. ``version-of``: the same text elsewhere, such as a guideline in several journals, a
+#: reprint or a conference abstract; ``instalment-of``: another number of a series, such as a yearly report. ``update-of``: the
+#: work is a newer edition; ``updated-by``: an older one. The other values mean the same as in `Relation`.
+VersionRelation = Literal[
+    "version-of", "preprint-of", "has-preprint", "update-of", "updated-by", "instalment-of", "corrects", "corrected-by",
+    "comments-on", "commented-by",
+]  # fmt: skip
 
 #: The identifiers that name a work, in order of preference for its id.
 ID_KINDS: Final = ("doi", "pmid", "pmcid", "arxiv")
@@ -254,12 +265,21 @@ class Candidate(Entity):
     probability: float | None = None
 
 
+class RelatedWork(Entity):
+    """A work of the catalog, by canonical id, and its relation to the cited work: "``work`` ``relation`` the cited work"."""
+
+    work: str
+    relation: VersionRelation
+
+
 class Link(Entity):
     """The outcome of one reference: ``cited`` is the id of a work, or None with the reason in ``unresolved``.
 
     ``probability`` is the verdict's, absent in profile ``paper``. ``reasons`` are phrases of a fixed vocabulary for and
     against the link, strongest first; ``evidence`` holds the numbers behind them (docs/accuracy.md), of the cited work or,
     without a link, of the best candidate, ``runner_up``. ``status`` is the status of the cited work, e.g. ``retracted``.
+    ``related`` is another version of the cited work, where the best candidate is one: without a link with ``unresolved``
+    ``other-version``, or linked in place of the cited work (`Policy.versions`).
     """
 
     reference: str
@@ -273,6 +293,7 @@ class Link(Entity):
     evidence: dict[str, float] = {}
     runner_up: Candidate | None = None
     status: str | None = None
+    related: RelatedWork | None = None
 
     def __hash__(self) -> int:
         """Hash the fields that identify the outcome, since ``evidence`` is not hashable."""

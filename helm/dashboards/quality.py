@@ -90,7 +90,8 @@ def _shares() -> list[Panel]:
         curves(
             "Not linked, by reason",
             "Shares of the reasons among references without a link. Good: mostly not-in-catalog: the catalog lacks the work. "
-            "ambiguous growing: references without title whose page has several works. "
+            "other-version growing: the catalog has errata, letters or other editions of the cited works. "
+            "ambiguous growing: references that fit several works. "
             "no-candidate growing: the texts are unreadable.",
             "suffix: /s",
             [Query(rate(_OUTCOMES, 'method=""', by="reason", over="5m"), "{{reason}}")],

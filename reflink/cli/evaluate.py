@@ -127,6 +127,9 @@ def _add_policy(group: argparse._ArgumentGroup) -> None:
         kind = float if name == "refuse" else probability
         group.add_argument(f"--{name}", type=kind, metavar="P", help=f"{what}, profile production")
     group.add_argument("--candidates", type=int, metavar="K", help="candidates that each stage proposes (default: 5)")
+    group.add_argument(
+        "--versions", choices=("report", "link"), help="another version of the cited work: report it, or link to it; production"
+    )
     group.add_argument("--lexical-floor", type=float, metavar="S", help="min s of a candidate by trigrams, profile production")
     group.add_argument("--threshold", type=float, metavar="COSINE", help="min cosine of the semantic stage, profile paper")
 
@@ -196,7 +199,7 @@ def _ask(mistakes: Mapping[str, Sequence[Mistake]], count: int | None, seed: int
 def _policy(args: argparse.Namespace) -> Policy:
     from reflink.linking.policy import Policy
 
-    names = ("threshold", "accept", "sure", "refuse", "absent", "candidates", "lexical_floor")
+    names = ("threshold", "accept", "sure", "refuse", "absent", "candidates", "versions", "lexical_floor")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return Policy(profile=args.profile, **given)
 

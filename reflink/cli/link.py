@@ -60,6 +60,13 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="instead: the min probability at which this share of the links is right, e.g. 0.997",
     )
+    parser.add_argument(
+        "--versions",
+        choices=("report", "link"),
+        default="report",
+        help="where the best candidate is another version of the cited work, profile production: report it without a link, or "
+        "link to it (default: report)",
+    )
     add_model(parser)
 
 
@@ -79,7 +86,11 @@ def open_linker(args: argparse.Namespace) -> Linker:
         if encoder.device.startswith("cuda"):
             catalog.vectors.place(encoder.device, spare=0, stream=True)
     policy = Policy(
-        profile=args.profile, semantic_mode=catalog.mode, lexical_mode=catalog.lexical_mode, accept=_accept(args, Policy())
+        profile=args.profile,
+        semantic_mode=catalog.mode,
+        lexical_mode=catalog.lexical_mode,
+        accept=_accept(args, Policy()),
+        versions=args.versions,
     )
     return Linker(catalog, encoder, policy)
 
@@ -145,6 +156,8 @@ def _show(paper: Paper, links: list[Link], catalog: Catalog) -> None:
         work = catalog.get(link.cited) if link.cited else None
         sure = "" if link.probability is None else f"{link.probability:.1%}"
         cited = link.cited or f"– {link.unresolved}"
+        if link.related is not None:
+            cited += f" ({link.related.work} {link.related.relation} it)"
         what = describe(work) if work else ""
         if link.status:
             what = f"[{link.status.upper()}] {what}"

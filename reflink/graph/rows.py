@@ -32,6 +32,8 @@ class Row(NamedTuple):
     runner_up: str | None
     runner_up_score: float | None
     runner_up_probability: float | None
+    related: str | None
+    relation: str | None
     paper_version: int | None
     catalog_offset: int | None
     arrived: int | None
@@ -66,10 +68,12 @@ def read(value: bytes, *, bare: bool = False) -> Row:
 def _row(link: dict[str, Any], event: dict[str, Any] | None) -> Row:
     if "cited" not in link:
         raise BadRecord("link.cited is missing; null means no link")
-    second = link.get("runner_up") or {}
+    second, related = link.get("runner_up") or {}, link.get("related") or {}
     reasons = link.get("reasons") or []
     if not isinstance(second, dict):
         raise BadRecord("link.runner_up must be an object")
+    if not isinstance(related, dict):
+        raise BadRecord("link.related must be an object")
     if not isinstance(reasons, list) or not all(isinstance(each, str) for each in reasons):
         raise BadRecord("link.reasons must be texts")
     live = None if event is None else event.get("live", True)
@@ -88,6 +92,8 @@ def _row(link: dict[str, Any], event: dict[str, Any] | None) -> Row:
         runner_up=_text(second, "cited"),
         runner_up_score=_number(second, "score"),
         runner_up_probability=_number(second, "probability"),
+        related=_text(related, "work"),
+        relation=_text(related, "relation"),
         paper_version=_whole(event, "paper_version"),
         catalog_offset=_whole(event, "catalog_offset"),
         arrived=_whole(event, "arrived"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from reflink.blocking.keys import title_words
-from reflink.entities import Candidate, Link, Method, Reference, Unresolved, Work
+from reflink.blocking.locators import number
+from reflink.entities import Candidate, Link, Method, Reference, RelatedWork, Unresolved, VersionRelation, Work
+from reflink.linking.policy import Versions
+from reflink.linking.versions import SAME_WORK, is_contradicted, relation
 from reflink.verdict import Evidence, Judge
 from reflink.verdict.batch import compare_all
 from reflink.verdict.evidence import COLUMN, UNTITLED, Floats
@@ -21,10 +25,17 @@ if TYPE_CHECKING:
 _CERTAIN: Final = 1.0
 _DECIMALS: Final = 6
 _CARD: Final = COLUMN["card"]
-#: Share of the best candidate's probability from which another candidate is its rival.
+_PAGE: Final = COLUMN["page"]
+#: Share of the best candidate's probability from which another candidate is its rival, for a reference without title.
 _RIVAL: Final = 0.5
-#: Share of the words of two titles in common from which two records describe the same work.
-_SAME_WORK: Final = 0.6
+#: The same for other references: maximum ratio of the odds of both candidates.
+_RIVAL_ODDS: Final = 10.0
+#: Maximum characters of a volume; longer ones are broken records.
+_MAX_VOLUME: Final = 100
+#: Minimum agreement of a page that tells the best candidate apart from others.
+_SAME_PAGE: Final = 0.5
+#: Share of the words of two titles in common from which two records have the same title.
+_SAME_TITLE: Final = 0.6
 
 
 def rounded(value: float) -> float:
@@ -40,8 +51,7 @@ class Judged(NamedTuple):
     score: float
     probability: float
     row: Floats
-    status: str | None
-    title: str | None
+    work: Work
 
 
 class _Waiting(NamedTuple):
@@ -104,13 +114,7 @@ class Case:
             before = self._judged.get(candidate.cited)
             if before is None or probability > before.probability:
                 self._judged[candidate.cited] = Judged(
-                    candidate.cited,
-                    candidate.method,
-                    candidate.score,
-                    probability,
-                    row,
-                    candidate.work.status,
-                    candidate.work.title,
+                    candidate.cited, candidate.method, candidate.score, probability, row, candidate.work
                 )
         self.waiting = []
 
@@ -124,13 +128,85 @@ class Case:
         return max((judged.probability for judged in self._judged.values()), default=0.0)
 
     def link(self, least: float, judge: Judge) -> Link | None:
-        """Return the link to the best candidate if its probability is at least ``least`` and it has no rival, else None."""
+        """Return the link to the best candidate of at least the probability ``least``; None without one, or if it has a rival.
+
+        A candidate that is another version of the cited work (`is_contradicted`) is not linked.
+        """
         if self.best < least or not self._judged:
             return None
+        ranked = self._linkable(least)
+        return None if not ranked or self._has_rival(ranked) else self._linked(ranked[0], judge)
+
+    def _linkable(self, least: float) -> list[Judged]:
+        """Return the candidates without other versions, best first; empty if the best is below ``least``."""
         ranked = self.ranked()
-        if self._has_rival(ranked):
-            return None
+        start = next((at for at, one in enumerate(ranked) if one.probability < least or not self._is_contradicted(one)), None)
+        return [] if start is None or ranked[start].probability < least else ranked[start:]
+
+    def _is_contradicted(self, judged: Judged) -> bool:
+        return judged.cited not in self._bearers and is_contradicted(self.reference, judged.work, judged.row)
+
+    def _has_rival(self, ranked: Sequence[Judged]) -> bool:
+        """Return whether another work is about as probable as the first, and the reference does not tell them apart.
+
+        A reference with only journal, year, volume and page may cite each of the works there. Another one may cite each of
+        the works of one title in different volumes, unless the page tells them apart. A work with an identifier of the
+        reference has no rival.
+        """
         best = ranked[0]
+        if best.cited in self._bearers:
+            return False
+        if best.row[_CARD] == UNTITLED:
+            near = takewhile(lambda other: other.probability >= _RIVAL * best.probability, ranked[1:])
+            return any(not _have_same_title(best.work, other.work) for other in near)
+        if best.row[_PAGE] >= _SAME_PAGE:
+            return False
+        sure = best.probability
+        near = takewhile(
+            lambda other: _RIVAL_ODDS * other.probability * (1 - sure) >= sure * (1 - other.probability), ranked[1:]
+        )
+        return any(
+            _have_same_title(best.work, other.work) and _are_apart(best.work, other.work) and not self._is_contradicted(other)
+            for other in near
+        )
+
+    def no_link(self, without_candidates: Unresolved, judge: Judge, accept: float = 1.0, versions: Versions = "report") -> Link:
+        """Return an outcome without a link, or with ``versions`` ``link`` the link to another version of the cited work.
+
+        Its reason is ``without_candidates`` if there are none; ``ambiguous`` if only a rival prevents a link of at least the
+        probability ``accept``; ``other-version`` if the best candidate is another version; else ``not-in-catalog``.
+        """
+        reference, ranked = self.reference, self.ranked()
+        if not ranked:
+            return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=without_candidates)
+        linkable = self._linkable(accept)
+        best = (linkable or ranked)[0]
+        found = None if linkable else self._relation(best, accept)
+        if found in SAME_WORK and versions == "link":
+            return self._linked(best, judge, found)
+        return Link.made(
+            {
+                "reference": reference.id,
+                "citing": reference.citing,
+                "cited": None,
+                "probability": rounded(best.probability),
+                "unresolved": "ambiguous" if linkable else "not-in-catalog" if found is None else "other-version",
+                "reasons": self._reasons(best, judge, linked=False),
+                "evidence": Evidence(*best.row.tolist()).present(),
+                "runner_up": _candidate(best),
+                "related": _related(best, found),
+            }
+        )
+
+    def _relation(self, best: Judged, accept: float) -> VersionRelation | None:
+        if best.cited in self._bearers:
+            return None
+        found = relation(self.reference, best.work, best.row)
+        return "version-of" if found is None and best.probability >= accept else found
+
+    def _linked(self, best: Judged, judge: Judge, found: VersionRelation | None = None) -> Link:
+        """Return the link to a candidate; ``found``: its relation to the cited work, if it is another version."""
+        second = next((other for other in self.ranked() if other is not best), None)
         return Link.made(
             {
                 "reference": self.reference.id,
@@ -141,45 +217,9 @@ class Case:
                 "probability": rounded(best.probability),
                 "reasons": self._reasons(best, judge, linked=True),
                 "evidence": Evidence(*best.row.tolist()).present(),
-                "runner_up": _candidate(ranked[1]) if len(ranked) > 1 else None,
-                "status": best.status,
-            }
-        )
-
-    def _has_rival(self, ranked: Sequence[Judged]) -> bool:
-        """Return whether another work is about as probable, so that a reference without title and identifiers cites either."""
-        best = ranked[0]
-        if best.row[_CARD] != UNTITLED or best.cited in self._bearers:
-            return False
-        words = {*title_words(best.title or "")}
-        for other in ranked[1:]:
-            if other.probability < _RIVAL * best.probability:
-                break
-            others = {*title_words(other.title or "")}
-            if not words & others or len(words & others) < _SAME_WORK * len(words | others):
-                return True
-        return False
-
-    def no_link(self, without_candidates: Unresolved, judge: Judge, accept: float = 1.0) -> Link:
-        """Return an outcome without a link.
-
-        Its reason is ``without_candidates`` if there are none; ``ambiguous`` if only a rival prevents a link of at least the
-        probability ``accept``; else ``not-in-catalog``.
-        """
-        reference, ranked = self.reference, self.ranked()
-        if not ranked:
-            return Link(reference=reference.id, citing=reference.citing, cited=None, unresolved=without_candidates)
-        best = ranked[0]
-        return Link.made(
-            {
-                "reference": reference.id,
-                "citing": reference.citing,
-                "cited": None,
-                "probability": rounded(best.probability),
-                "unresolved": "ambiguous" if best.probability >= accept and self._has_rival(ranked) else "not-in-catalog",
-                "reasons": self._reasons(best, judge, linked=False),
-                "evidence": Evidence(*best.row.tolist()).present(),
-                "runner_up": _candidate(best),
+                "runner_up": None if second is None else _candidate(second),
+                "status": best.work.status,
+                "related": _related(best, found),
             }
         )
 
@@ -213,6 +253,22 @@ def judge_all(cases: Sequence[Case], judge: Judge, absent: float) -> None:
         end = start + len(case.waiting)
         case.settle(probabilities[start:end], rows[start:end])
         start = end
+
+
+def _have_same_title(one: Work, other: Work) -> bool:
+    words, others = {*title_words(one.title or "")}, {*title_words(other.title or "")}
+    return bool(words & others) and len(words & others) >= _SAME_TITLE * len(words | others)
+
+
+def _are_apart(one: Work, other: Work) -> bool:
+    """Return whether two works are in different volumes; two records of one work are not."""
+    return bool(one.volume and other.volume) and number((one.volume or "")[:_MAX_VOLUME]) != number(
+        (other.volume or "")[:_MAX_VOLUME]
+    )
+
+
+def _related(judged: Judged, found: VersionRelation | None) -> RelatedWork | None:
+    return None if found is None else RelatedWork.made({"work": judged.cited, "relation": found})
 
 
 def _candidate(judged: Judged) -> Candidate:

@@ -79,7 +79,7 @@ def semantic_step(
         # suffice, since it may be cut short.
         unlike = case.best < min(policy.refuse, policy.accept)
         if link is None and unlike and complete and near and reference_places(case.reference):
-            link = case.no_link("no-candidate", judge)
+            link = case.no_link("no-candidate", judge, versions=policy.versions)
         if link is None:
             semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)
             found = Found.made({"by_identifier": case.bearers, "places": case.places, "semantic": semantic})
@@ -126,9 +126,8 @@ def lexical_step(
     links = []
     for case, item, text in zip(cases, opens, texts, strict=True):
         nothing = not text and not item.found.by_identifier
-        links.append(
-            case.link(policy.accept, judge) or case.no_link("empty" if nothing else "no-candidate", judge, policy.accept)
-        )
+        why: Unresolved = "empty" if nothing else "no-candidate"
+        links.append(case.link(policy.accept, judge) or case.no_link(why, judge, policy.accept, policy.versions))
     watch.lap("verdict")
     return links
 

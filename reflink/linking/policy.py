@@ -12,10 +12,12 @@ from reflink.entities import Candidate, Entity, Reference
 from reflink.text import Mode
 
 Profile = Literal["paper", "production"]
+#: What to do where the best candidate is another version of the cited work: name it without a link, or link to it.
+Versions = Literal["report", "link"]
 
 #: Fields of Policy without effect in a profile.
 _IDLE: Final[dict[Profile, frozenset[str]]] = {
-    "paper": frozenset({"sure", "refuse", "accept", "lexical_floor", "absent"}),
+    "paper": frozenset({"sure", "refuse", "accept", "lexical_floor", "absent", "versions"}),
     "production": frozenset({"threshold"}),
 }
 
@@ -35,6 +37,7 @@ class Policy:
     - ``accept``: minimum probability at which the lexical stage links
     - ``lexical_floor``: minimum s of its candidates (docs/lexical.md states the cost)
     - ``absent``: share of references whose work is not in the catalog; a higher share makes every link less probable
+    - ``versions``: ``report`` another version of the cited work without a link, or ``link`` to it
     """
 
     profile: Profile = "production"
@@ -47,6 +50,7 @@ class Policy:
     candidates: int = 5
     lexical_floor: float | None = None
     absent: float = 0.5
+    versions: Versions = "report"
 
     def fingerprint(self) -> str:
         """Return 8 hexadecimal digits that identify the decisions: with one catalog and encoder, same digits mean same links.

@@ -26,7 +26,7 @@ _METHOD = (
 )
 _UNRESOLVED = (
     "unresolved: enum was ['below-threshold', 'empty', 'no-candidate', 'not-in-catalog'] and is "
-    "['ambiguous', 'below-threshold', 'empty', 'forbidden', 'no-candidate', 'not-in-catalog', 'withdrawn']"
+    "['ambiguous', 'below-threshold', 'empty', 'forbidden', 'no-candidate', 'not-in-catalog', 'other-version', 'withdrawn']"
 )
 KNOWN = {
     name: [f"{where}.{_METHOD}", f"{where}.{_UNRESOLVED}"]
@@ -184,6 +184,15 @@ def test_a_link_by_place_and_the_numbers_of_its_evidence_are_unchanged():
     fallback = example("fallback")
     fallback["items"][0]["found"]["places"] = ["doi:10.1371/journal.pone.0000308"]
     assert_unchanged("fallback", fallback)
+
+
+def test_the_related_work_of_an_outcome_travels():
+    outcomes, link = example("outcomes"), example("link-unresolved")
+    version = {"unresolved": "other-version", "related": {"work": "doi:10.5555/again", "relation": "update-of"}}
+    outcomes["items"][0]["link"] |= version
+    link["link"] |= version
+    assert_unchanged("outcomes", outcomes)
+    assert_unchanged("link", link)
 
 
 def test_what_continuous_linking_added_travels():

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import SettingsError
 
-from reflink.linking.policy import Policy, Profile
+from reflink.linking.policy import Policy, Profile, Versions
 from reflink.text import Mode
 from workers.config.broker import KafkaSettings as KafkaSettings
 from workers.config.broker import Seconds
@@ -153,6 +153,13 @@ class VerdictSettings(CatalogSettings):
         lt=1,
         description="Expected share of references whose work is not in the catalog. A larger share makes every link less "
         "probable.",
+    )
+
+    versions: Versions = Field(
+        Policy().versions,
+        description="Profile `production`, where the best candidate is another version of the cited work: `report` names it in "
+        "`link.related` without a link; `link` links to it if it is the same work, not an erratum, comment or other "
+        "instalment. Linker and fallback need the same value.",
     )
 
     def accept(self) -> float:

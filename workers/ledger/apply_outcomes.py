@@ -116,12 +116,12 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
 
 
 def same_outcome(before: LinkEvent, after: LinkEvent) -> bool:
-    """Return whether two outcomes agree in work, reason, method, status, override and text.
+    """Return whether two outcomes agree in work, reason, method, status, related work, override and text.
 
     Probabilities agree if they differ by less than MIN_CHANGE.
     """
     old, new = before.link, after.link
-    if (old.cited, old.unresolved, old.method, old.status) != (new.cited, new.unresolved, new.method, new.status):
+    if any(getattr(old, name) != getattr(new, name) for name in ("cited", "unresolved", "method", "status", "related")):
         return False
     if (before.curated, before.forbidden) != (after.curated, after.forbidden) or not same_reference(
         before.reference, after.reference

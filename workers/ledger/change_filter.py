@@ -26,8 +26,9 @@ def likely(links: Sequence[LinkEvent], change: Change, work: Work | None, min_pr
     """Return for each link whether its reference must be re-evaluated, given the new state of ``work`` (None: removed).
 
     Always true if the work was removed, or if the reference cites a work that the change concerns, carries an identifier of
-    the work, has an override, or was linked without a probability (profile ``paper``). Otherwise true if the verdict's
-    probability is at least ``min_probability``.
+    the work, has an override, was linked without a probability (profile ``paper``), or has an outcome that depends on several
+    works (``ambiguous``, ``other-version``): a rival or version that no longer fits changes it too. Otherwise true if the
+    verdict's probability is at least ``min_probability``.
     """
     concerned = frozenset(change.keys)
     found = [work is None or min_probability <= 0.0 or _is_bound(link, work, concerned) for link in links]
@@ -44,6 +45,8 @@ def likely(links: Sequence[LinkEvent], change: Change, work: Work | None, min_pr
 def _is_bound(link: LinkEvent, work: Work, concerned: frozenset[bytes]) -> bool:
     cited = link.link.cited
     if cited is not None and (link.link.probability is None or hashed(work_key(cited)) in concerned):
+        return True
+    if link.link.unresolved in ("ambiguous", "other-version"):
         return True
     reference = link.reference
     carried = {*reference.ids.keys(), *reference.ids_weak.keys()}

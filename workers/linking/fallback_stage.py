@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from reflink.catalog import Catalog
 from reflink.linking.linker import lexical_step
-from reflink.linking.policy import Policy, Profile
+from reflink.linking.policy import Policy, Profile, Versions
 from reflink.stopwatch import Stopwatch
 from reflink.verdict.judge import warm
 from schemas import FallbackEvent, Outcome
@@ -29,6 +29,7 @@ class FallbackView:
     catalog: Catalog
     accept: float
     absent: float
+    versions: Versions
     now: int
 
     def after(self, output: Output) -> FallbackView:
@@ -64,7 +65,8 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
     def view(self, batch: Sequence[FallbackEvent]) -> FallbackView:
         """Return the catalog at the version that the semantic stage used, or a newer one, so that its candidates are known."""
         self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
-        return FallbackView(self.catalog, self._accept, self.settings.absent, int(self._clock() * 1000))
+        settings = self.settings
+        return FallbackView(self.catalog, self._accept, settings.absent, settings.versions, int(self._clock() * 1000))
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
         """Return the outcomes, one event per paper.
@@ -78,7 +80,10 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
             by_profile.setdefault(event.profile, []).append(event)
         judged: dict[tuple[int, JudgedBy], list[tuple[PaperEvent, Outcome]]] = {}
         for profile, events in by_profile.items():
-            policy = Policy(profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept, absent=view.absent)
+            policy = Policy(
+                profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept, absent=view.absent,
+                versions=view.versions,
+            )  # fmt: skip
             opens = [item for event in events for item in event.items]
             links = iter(lexical_step(opens, view.catalog, policy, watch=watch))
             for event in events:

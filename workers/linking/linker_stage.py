@@ -118,6 +118,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             refuse=settings.refuse,
             accept=settings.accept(),
             absent=settings.absent,
+            versions=settings.versions,
         )
 
     def warm(self) -> None:

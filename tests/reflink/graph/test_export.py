@@ -42,6 +42,7 @@ def events(draw: st.DrawFn) -> dict[str, Any]:
         "probability": draw(NUMBERS),
         "reasons": draw(st.lists(TEXTS, max_size=2)),
         "runner_up": draw(st.none() | st.fixed_dictionaries({"cited": TEXTS, "score": NUMBERS})),
+        "related": draw(st.none() | st.fixed_dictionaries({"work": TEXTS, "relation": TEXTS})),
     }
     whole = {name: draw(st.integers(-(2**53), 2**53)) for name in ("paper_version", "catalog_offset")}
     times = {name: draw(st.integers(0, 2**41)) for name in ("arrived", "judged")}
@@ -71,6 +72,8 @@ def expected_row(event: dict[str, Any]) -> dict[str, Any]:
         "runner_up_probability": None,
         **{name: event[name] for name in ("paper_version", "catalog_offset", "arrived", "judged")},
         "live": event.get("live", True),
+        "related": (link.get("related") or {}).get("work"),
+        "relation": (link.get("related") or {}).get("relation"),
     }
 
 
@@ -151,6 +154,7 @@ def changed_link(**fields: Any) -> bytes:
         (changed_link(cited=7), "cited must be a text"),
         (changed_link(reasons="because"), "reasons must be texts"),
         (changed_link(runner_up=[1]), "runner_up must be an object"),
+        (changed_link(related=[1]), "related must be an object"),
         (json.dumps({**GOOD, "link": {"reference": "r", "citing": "c"}}).encode(), "link.cited is missing"),
         (changed_link(reference="doi:10.1/a#b2.1"), "names another reference than its value, doi:10.1/a#b2.1"),
     ],

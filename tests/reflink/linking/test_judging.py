@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.catalog import Catalog
-from reflink.entities import Ids, Method, Reference, Work
+from reflink.entities import Ids, Link, Method, Reference, RelatedWork, Work
 from reflink.linking.judging import Case, Judged, judge_all, rounded
 from reflink.verdict import Evidence, evidence
 from reflink.verdict.evidence import Floats
@@ -262,6 +263,71 @@ def test_two_works_at_the_locator_of_a_reference_without_title_are_ambiguous(
     assert link.runner_up is not None
     assert {"venue matches", "page matches"} <= {*link.reasons}
     assert case.no_link("no-candidate", shipped(), 1.0).unresolved == "not-in-catalog"
+
+
+TITLED = Reference(
+    id="r", citing="c", position=1, title="Reporting trials of irrigation in dry years", last_names=("Flexas", "Bota"),
+    year=2010,
+)  # fmt: skip
+PLACED = {"venue": "Field Crops Research", "volume": "12", "first_page": "101"}
+VERSIONS = (("Annals of Agronomy", "7", "55"), ("Soil Letters", "30", "9"), ("Field Crops Research", "12", "101"))
+
+
+def of_versions(reference: Reference, *which: int, title: str | None = None, **more: Any) -> Link:
+    """Return the outcome in a catalog of some of VERSIONS."""
+    catalog = Catalog.empty(lexical_mode=None)
+    catalog.add(
+        [
+            Work(
+                id=f"doi:10.1/{n}", ids=Ids(doi=f"10.1/{n}"), title=title or TITLED.title, authors=("Flexas", "Bota"),
+                year=2010, venue=venue, volume=volume, fpage=page,
+            )
+            for n, (venue, volume, page) in enumerate(VERSIONS)
+            if n in which
+        ]
+    )  # fmt: skip
+    case = Case(reference, catalog.lookup(reference.ids), (), catalog)
+    case.propose(((work.id, 0.5) for work in catalog), "semantic")
+    judge_all([case], shipped(), 0.5)
+    return case.link(0.5, shipped()) or case.no_link("no-candidate", shipped(), 0.5, **more)
+
+
+@pytest.mark.parametrize(("which", "outcome"), [((0,), "other-version"), ((0, 1), "other-version"), ((0, 1, 2), None)])
+def test_another_version_is_named_and_the_cited_one_linked(which: tuple[int, ...], outcome: str | None) -> None:
+    made = of_versions(TITLED.model_copy(update=PLACED), *which)
+    assert made.unresolved == outcome
+    if outcome is None:
+        assert (made.cited, made.related) == ("doi:10.1/2", None)
+        return
+    assert made.related is not None
+    assert made.runner_up is not None
+    assert made.related.work == made.runner_up.cited
+    assert made.related.relation == "version-of"
+    assert type(made).from_json(made.to_json()) == made
+
+
+def test_the_policy_may_link_to_another_version_but_not_to_a_work_about_it() -> None:
+    reference = TITLED.model_copy(update=PLACED)
+    made = of_versions(reference, 0, versions="link")
+    assert (made.cited, made.unresolved) == ("doi:10.1/0", None)
+    assert made.related == RelatedWork(work="doi:10.1/0", relation="version-of")
+    erratum = of_versions(reference, 0, title=f"Erratum: {TITLED.title}", versions="link")
+    assert (erratum.cited, erratum.unresolved) == (None, "other-version")
+    assert erratum.related == RelatedWork(work="doi:10.1/0", relation="corrects")
+
+
+def test_two_versions_that_the_reference_does_not_tell_apart_are_ambiguous() -> None:
+    assert of_versions(TITLED, 0).cited == "doi:10.1/0"
+    made = of_versions(TITLED, 0, 1)
+    assert (made.cited, made.unresolved, made.related) == (None, "ambiguous", None)
+    assert of_versions(TITLED.model_copy(update={"ids": Ids(doi="10.1/1")}), 0, 1).cited == "doi:10.1/1"
+    assert of_versions(TITLED.model_copy(update=PLACED), 0, 2).cited == "doi:10.1/2"
+
+
+def test_records_of_one_work_are_not_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
+    twin = ("Field Crops Res", "12", "101")
+    monkeypatch.setattr(sys.modules[__name__], "VERSIONS", (*VERSIONS[:2], VERSIONS[2], twin))
+    assert of_versions(TITLED, 2, 3).cited == "doi:10.1/2"
 
 
 def test_a_candidate_keeps_the_method_of_its_first_proposal() -> None:

@@ -12,15 +12,15 @@ from reflink.linking.policy import Policy
 
 OTHER: dict[str, Any] = {
     "threshold": 0.5, "semantic_mode": "TA", "lexical_mode": "TVL", "sure": 0.9, "refuse": 0.01, "accept": 0.6, "candidates": 6,
-    "lexical_floor": 0.2, "absent": 0.4,
+    "lexical_floor": 0.2, "absent": 0.4, "versions": "link",
 }  # fmt: skip
-IDLE = {"paper": {"sure", "refuse", "accept", "lexical_floor", "absent"}, "production": {"threshold"}}
+IDLE = {"paper": {"sure", "refuse", "accept", "lexical_floor", "absent", "versions"}, "production": {"threshold"}}
 
 
 def test_the_fingerprint_is_the_same_on_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Topics keep fingerprints for years, so a change here changes the contract."""
     monkeypatch.setitem(shipped.SHA256, "verdict/model.json", "0" * 64)
-    assert Policy().fingerprint() == "55bdb71f"
+    assert Policy().fingerprint() == "8379d6b3"
     assert Policy(profile="paper").fingerprint() == "edd60af2"
 
 

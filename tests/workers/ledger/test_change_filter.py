@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reflink.blocking.keys import hashed, work_key
-from reflink.entities import Ids, Link, Reference, Work
+from reflink.entities import Ids, Link, Reference, Unresolved, Work
 from schemas import LinkEvent
 from schemas.links import Curated
 from tests.workers.ledger.ledgered import CITING
@@ -40,6 +40,11 @@ def link(cited: str | None = None, probability: float | None = 0.9, doi: str | N
     )
 
 
+def decided(reason: Unresolved) -> LinkEvent:
+    event = link()
+    return event.model_copy(update={"link": event.link.model_copy(update={"unresolved": reason})})
+
+
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
@@ -49,6 +54,9 @@ def link(cited: str | None = None, probability: float | None = 0.9, doi: str | N
         (link("doi:10.1/other"), False),
         (link("doi:10.1/other", probability=None), True),
         (link(CONCERNED), True),
+        (decided("not-in-catalog"), False),
+        (decided("ambiguous"), True),
+        (decided("other-version"), True),
         (link("doi:10.1/other").model_copy(update={"curated": Curated(action="pinned", reason="", at=1)}), True),
     ],
 )

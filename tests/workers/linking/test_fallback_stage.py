@@ -69,7 +69,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, Any]]:
 
 def handled(batch: Sequence[FallbackEvent]) -> list[OutcomesEvent]:
     stage = FallbackStage(FallbackSettings(kafka_bootstrap_servers="nowhere:1"))
-    output = stage.handle(batch, FallbackView(catalog(), 0.5, 0.5, 7))
+    output = stage.handle(batch, FallbackView(catalog(), 0.5, 0.5, "report", 7))
     assert {"text", "search", "verdict", "encode"} <= set(output.observed.seconds)
     return [OutcomesEvent.from_json(message.value or b"") for message in output.messages]
 
