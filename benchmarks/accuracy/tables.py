@@ -24,6 +24,7 @@ SOURCES: Final = {
     "open": "articles",
     "raw_only.open": "articles, raw text only",
     "pubmed": "PubMed's lists",
+    "pubmed_known": "PubMed's lists, known share",
     "mixture": "mixture",
 }
 CONTENTS: Final = {"title": "title", "names": "names, no title", "neither": "neither"}

@@ -30,7 +30,7 @@ PARTS: Final = {
 NOTES: Final = (
     "Present: the catalog has a work with the pmid or doi that PubMed gives for the citation. A link of an absent citation is "
     "false if the linked work has an identifier of the same kind; links to works without one are left out.",
-    "The probabilities assume the share of absent works of each row, as known from the data.",
+    "The probabilities assume that half of the works are absent, as by default.",
     "The verdict was trained on these lists; each citation is judged by the model that was not trained on its citing paper.",
 )
 

@@ -12,7 +12,17 @@ Figures = Mapping[str, Any]
 
 _RATES: Final = ("error", "precision", "recall", "f1", "false_link")
 _HEADS: Final = ("error", "precision", "recall", "f1", "false link")
-_WORLDS: Final = ("closed", "open", "open_80", "open_20", "raw_only.closed", "raw_only.open", "pubmed", "mixture")
+_WORLDS: Final = (
+    "closed",
+    "open",
+    "open_80",
+    "open_20",
+    "raw_only.closed",
+    "raw_only.open",
+    "pubmed",
+    "pubmed_known",
+    "mixture",
+)
 #: Names of the contents of a reference.
 _CONTENTS: Final = {"title": "title", "names": "names, no title", "neither": "neither"}
 #: Rows of the threshold sweep that are shown; the figures contain more.

@@ -1,7 +1,8 @@
 """Calibration of the verdict's probabilities, and figures at other thresholds, from outcomes alone.
 
 Both use the best candidate of each query, linked or not: its probability, and whether it is the target. A query without
-candidates is left out; the best candidate of an absent query is always wrong.
+candidates is left out, and one whose best candidate a rule refuses whatever its probability (RULED); the best candidate of an
+absent query is always wrong.
 
 The main figure, ``ece``, is the expected calibration error over 20 bins of equal mass: the mean of |mean probability - share
 right|, weighted by the number of queries in the bin. Bins of equal width (``ece_equal_width``, the usual choice) show little
@@ -21,6 +22,8 @@ from reflink.evaluation.bootstrap import wilson
 from reflink.evaluation.outcomes import Outcome
 
 BINS: Final = 20
+#: Reasons without a link that do not depend on the probability.
+RULED: Final = frozenset(("ambiguous", "other-version"))
 #: Values of ``accept`` that the sweep tries.
 ACCEPTS: Final = (
     0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96,
@@ -40,7 +43,8 @@ def _share(hits: float, n: float) -> float:
 
 def _judged(outcomes: Sequence[Outcome]) -> tuple[Floats, Flags, Flags]:
     """Return each best candidate's probability, whether it is right, and whether its query's target is present."""
-    kept = [outcome for outcome in outcomes if outcome.link.probability is not None]
+    links = ((outcome, outcome.link) for outcome in outcomes)
+    kept = [outcome for outcome, link in links if link.probability is not None and link.unresolved not in RULED]
     return (
         np.array([outcome.link.probability for outcome in kept], dtype=float),
         np.array([outcome.best for outcome in kept], dtype=bool),

@@ -52,10 +52,9 @@ def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
 def balanced(pairs: Pairs, mine: Flags) -> Floats:
     """Return the weights of the pairs ``mine`` [n] on one scorecard, by which each source has the same weight.
 
-    On the card of references without title and authors every pair counts once: this card is calibrated at the natural absence of
+    The weight of a source is that of its right pairs. The pairs of the lighter source count more often, at most MOST times. On
+    the card of references without title and authors every pair counts once: this card is calibrated at the natural absence of
     PubMed's lists, more than nine of ten, since the default share of absent works would link too much there.
-
-    The weight of a source is that of its right pairs. The pairs of the lighter source count more often, at most MOST times.
     """
     if (pairs.rows[mine, COLUMN["card"]] == UNTITLED).all():
         return np.ones(int(mine.sum()))

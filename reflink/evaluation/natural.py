@@ -1,6 +1,7 @@
 """Evaluation with natural absence: PubMed's reference lists as mere text, linked into the protocol's works and PubMed's.
 
-More than nine of ten cited works are absent. The links and their probabilities assume this share, as known from the data.
+More than nine of ten cited works are absent. The links assume the policy's share of absent works, one half by default, and
+``assuming`` gives the outcomes under the share that is known from the data.
 A link that is neither to the target nor provably to another work (`reflink.evaluation.pubmed.is_false`) cannot be decided: its
 query is left out and counted.
 """
@@ -8,11 +9,12 @@ query is left out and counted.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reflink.entities import Work
+from reflink.entities import Candidate, Work
 from reflink.evaluation import pubmed
 from reflink.evaluation.causes import cause_of
 from reflink.evaluation.contents import contents_of
@@ -22,8 +24,10 @@ from reflink.evaluation.outcomes import Mistake, Outcome, best_of
 from reflink.evaluation.records import Listing
 from reflink.evaluation.searches import kept_catalog
 from reflink.evaluation.worlds import Groups
+from reflink.linking.judging import rounded
 from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
+from reflink.verdict.model import prior
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,6 @@ def link_lists(
         kept = {*truths, *lacking[: round(len(truths) * (1 - present) / present)]}
         cited = [each for each in cited if each.reference.id in kept]
     absent = 1 - len(truths) / max(1, len(cited))
-    policy = replace(policy, absent=min(max(absent, 0.001), 0.999))
     catalog, references = kept_catalog(list(works.values()), None, cache), [each.reference for each in cited]
     links = link_held_out(references, catalog, None, policy, judges, "linking, PubMed's lists")
     outcomes: list[Outcome] = []
@@ -77,6 +80,28 @@ def link_lists(
             mistakes.append(Mistake(outcome, each.reference, works.get(label), chosen))
         outcomes.append(outcome)
     return Natural(outcomes, mistakes, absent, len(cited) - len(outcomes))
+
+
+def assuming(outcomes: Sequence[Outcome], policy: Policy, absent: float) -> list[Outcome]:
+    """Return the outcomes under a share of absent works at least the policy's: its probabilities are lower, and fewer link."""
+    if policy.profile != "production":
+        return list(outcomes)
+    shift = float(prior(absent) - prior(policy.absent))
+    return [_assuming(each, shift, policy.accept) for each in outcomes]
+
+
+def _assuming(outcome: Outcome, shift: float, accept: float) -> Outcome:
+    link = outcome.link
+    if link.probability is None or not 0 < link.probability < 1:
+        return outcome
+    odds = math.log(link.probability / (1 - link.probability)) + shift
+    p = rounded(1 / (1 + math.exp(-odds)))
+    changed: dict[str, object] = {"probability": p}
+    if link.cited is not None and p < accept:
+        best = Candidate(cited=link.cited, score=link.score or 0.0, probability=p)
+        changed |= {"cited": None, "method": None, "score": None, "unresolved": "not-in-catalog", "runner_up": best}
+    new = link.model_copy(update=changed)
+    return replace(outcome, link=new, right=outcome.right and new.cited is not None, cause=None)
 
 
 def mixture(articles: Sequence[Outcome], lists: Sequence[Outcome]) -> list[Outcome]:

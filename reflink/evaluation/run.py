@@ -21,7 +21,7 @@ from reflink.evaluation.contents import contents_of
 from reflink.evaluation.judges import HeldOut
 from reflink.evaluation.linking import link_held_out, tracked
 from reflink.evaluation.measure import figures
-from reflink.evaluation.natural import link_lists, mixture
+from reflink.evaluation.natural import assuming, link_lists, mixture
 from reflink.evaluation.noise import suspects
 from reflink.evaluation.outcomes import Mistake, Outcome, best_of
 from reflink.evaluation.records import Listing, Query, read_queries, read_works, without_identifiers
@@ -63,7 +63,7 @@ def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy 
 @dataclass(frozen=True)
 class Evaluation:
     """Outcomes and mistakes by measurement: ``closed``, ``open``, ``open_80``, ``open_20``, ``raw_only.closed``, …, ``pubmed``,
-    ``mixture``.
+    ``pubmed_known``, ``mixture``.
 
     ``rule``: figures of the published threshold in the open world. ``tables``: the paper's tables for the requested modes.
     """
@@ -86,7 +86,9 @@ class Evaluation:
             found["open"]["rule"] = self.rule
         if self.tables:
             found["tables"] = self.tables
-        named = {each.rid for name, some in self.outcomes.items() if name != "pubmed" for each in some if each.suspect}
+        named = {
+            each.rid for name, some in self.outcomes.items() if not name.startswith("pubmed") for each in some if each.suspect
+        }
         return {**found, "about": {**self.about, "suspects": len(named)}}
 
     def with_verdicts(self, judgements: Judgements) -> Evaluation:
@@ -151,6 +153,8 @@ def evaluate(
     if pubmed is not None:
         natural = link_lists(pubmed, listings, policy, judges, cache)
         session.outcomes["pubmed"], session.mistakes["pubmed"] = natural.outcomes, natural.mistakes
+        known = max(policy.absent, min(natural.absent, 0.999))
+        session.outcomes["pubmed_known"] = assuming(natural.outcomes, policy, known)
         lists = {"absent": round(natural.absent, 6), "undecided": natural.undecided}
         if "open" in session.outcomes:
             session.outcomes["mixture"] = mixture(session.outcomes["open"], natural.outcomes)

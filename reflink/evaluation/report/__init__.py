@@ -16,7 +16,7 @@ from reflink.evaluation.run import Evaluation
 __all__ = ["page", "write"]
 
 #: Worlds whose mistakes are counted but not listed, because they repeat the mistakes of the other worlds.
-_NOT_LISTED: Final = ("open_80", "open_20", "mixture")
+_NOT_LISTED: Final = ("open_80", "open_20", "pubmed_known", "mixture")
 
 
 def write(evaluation: Evaluation, folder: Path) -> Path:

@@ -203,8 +203,8 @@ def _sources(measured: Figures) -> Markup:
         return Markup("")
     text = tag(
         "p",
-        f"PubMed's lists are mere text. {100 * lists['absent']:.1f}% of the cited works are absent, and the probabilities "
-        "assume this share. "
+        f"PubMed's lists are mere text. {100 * lists['absent']:.1f}% of the cited works are absent. The links assume the "
+        "policy's share, one half by default, and in 'known share' this one. "
         f"{lists['undecided']:,} links are left out, because no identifier shows whether they are right. The mixture has as "
         "many references of each source, the articles' in the open world.",
         class_="note",

@@ -21,6 +21,7 @@ _WORLDS: Final = {
     "raw_only.closed": "closed, fields hidden",
     "raw_only.open": "open, fields hidden",
     "pubmed": "PubMed's lists",
+    "pubmed_known": "PubMed's lists, known share",
     "mixture": "articles and PubMed's lists",
 }
 _CONTENTS: Final = {"title": "with a title", "names": "with names, no title", "neither": "neither"}  # fmt: skip

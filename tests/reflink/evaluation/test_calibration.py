@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -103,3 +105,12 @@ def test_the_published_rule_links_from_its_threshold_on() -> None:
     assert (found["threshold"], found["precision"], found["recall"], found["false_link"]) == (0.8, 0.666667, 0.5, 1)
     assert found["best"]["threshold"] == 0.5
     assert found["thresholds"][-1]["recall"] == 0
+
+
+def test_a_candidate_that_a_rule_refuses_is_left_out() -> None:
+    kept = [outcome(right=True, p=0.9), outcome(None, p=0.1)]
+    for reason in ("ambiguous", "other-version"):
+        ruled = outcome(None, p=0.99)
+        ruled = replace(ruled, link=ruled.link.model_copy(update={"unresolved": reason}))
+        assert calibration([*kept, ruled]) == calibration(kept)
+        assert thresholds([*kept, ruled])[0]["precision"] == thresholds(kept)[0]["precision"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reflink.entities import Ids, Work
 from reflink.evaluation.judges import HeldOut
-from reflink.evaluation.natural import Natural, link_lists, mixture
+from reflink.evaluation.natural import Natural, assuming, link_lists, mixture
 from reflink.evaluation.records import Listing
 from reflink.linking.policy import Policy
 from tests.profiles import examples
@@ -81,3 +81,25 @@ def test_a_mixture_has_as_many_of_each_source(articles: int, lists: int) -> None
     assert [each.kind for each in mixed] == ["front"] * least + ["pubmed"] * least
     assert len({each.rid for each in mixed}) == 2 * least
     assert mixture(first[::-1], second[::-1]) == mixed, "the order of the inputs does not matter"
+
+
+def test_a_higher_share_of_absent_works_lowers_probabilities_and_drops_links(natural: Natural) -> None:
+    policy = Policy()
+    assert assuming(natural.outcomes, policy, policy.absent) == [replace(each, cause=None) for each in natural.outcomes]
+    lower = assuming(natural.outcomes, policy, 0.999999)
+    for before, after in zip(natural.outcomes, lower, strict=True):
+        assert after.chosen == before.chosen
+        assert not after.right or before.right
+        if before.link.probability is not None:
+            assert (after.link.probability or 0.0) <= before.link.probability
+        assert after.link.cited is None or (after.link.probability or 0.0) >= policy.accept
+    assert sum(each.link.cited is not None for each in lower) < sum(each.link.cited is not None for each in natural.outcomes)
+
+
+def test_another_share_gives_the_links_of_a_run_that_assumes_it(tmp_path: Path, natural: Natural) -> None:
+    folder = written(tmp_path)
+    run = link_lists(folder, [], Policy(absent=0.9), HeldOut.shipped(), folder / "cache")
+    shifted = assuming(natural.outcomes, Policy(), 0.9)
+    assert [each.link.cited for each in shifted] == [each.link.cited for each in run.outcomes]
+    for a, b in zip(shifted, run.outcomes, strict=True):
+        assert a.link.probability == pytest.approx(b.link.probability, abs=1e-4)
