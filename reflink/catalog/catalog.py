@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reflink.blocking.locators import BY_YEAR, reference_places
-from reflink.catalog import snapshot
+from reflink.catalog import doubtful, snapshot
+from reflink.catalog.doubtful import Journals
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
@@ -238,12 +239,15 @@ class Catalog:
         )
         folder = Path(folder)
         with snapshot.publish(folder, manifest, keep_previous=keep_previous) as new:
-            texts = HashTableBuilder()
+            texts, journals = HashTableBuilder(), Journals()
             with WorksWriter(new / WORKS) as writer:
                 for row, work in enumerate(self.works):
                     writer.append(work)
+                    journals.add(work)
                     if self.vectors is not None:
                         texts.add(self.semantic_text(work), row)
+            written = MappedWorks.open(new / WORKS)
+            doubtful.write(new, ((written.work(row).id, venue, own) for row, venue, own in journals.doubtful()))
             if self.vectors is not None:
                 flatfiles.save(new / TEXTS, TEXTS, {}, texts.build().arrays())
                 self.vectors.save(new / VECTORS)

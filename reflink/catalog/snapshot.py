@@ -18,6 +18,7 @@ from typing import Final
 
 import pydantic
 
+from reflink.catalog import doubtful
 from reflink.catalog.manifest import FORMAT, MANIFEST, File, Manifest, of_files, read, verify
 from reflink.errors import SnapshotError
 from reflink.storage import durable
@@ -49,9 +50,9 @@ def refuse_foreign(folder: Path) -> None:
 def publish(folder: Path, manifest: Manifest, *, keep_previous: bool = True) -> Iterator[Path]:
     """Yield a new folder to write into; on exit add the manifest and put the new folder in place of ``folder``.
 
-    The replaced snapshot becomes ``previous(folder)``, in place of the older previous one; without ``keep_previous`` neither is
-    kept. After an exception both are unchanged. Raises SnapshotError if ``folder`` is not a snapshot or another process is
-    writing it.
+    The manifest gets the files and the number of doubtful works. The replaced snapshot becomes ``previous(folder)``, in place
+    of the older previous one; without ``keep_previous`` neither is kept. After an exception both are unchanged. Raises
+    SnapshotError if ``folder`` is not a snapshot or another process is writing it.
     """
     folder = folder.absolute()
     refuse_foreign(folder)
@@ -64,7 +65,8 @@ def publish(folder: Path, manifest: Manifest, *, keep_previous: bool = True) -> 
         new.mkdir()
         try:
             yield new
-            (new / MANIFEST).write_bytes(manifest.model_copy(update={"files": of_files(new)}).to_bytes())
+            known = {"files": of_files(new), "doubtful": doubtful.count(new)}
+            (new / MANIFEST).write_bytes(manifest.model_copy(update=known).to_bytes())
             durable.sync_tree(new)
             _replace(new, folder, keep_previous=keep_previous)
             durable.sync(folder.parent)

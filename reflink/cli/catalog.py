@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from reflink.catalog import Catalog, snapshot
 from reflink.catalog.build import build
+from reflink.catalog.doubtful import LIST
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.models import add_model, load_encoder
 from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
@@ -135,6 +136,10 @@ def _build(args: argparse.Namespace) -> int:
         complain(f"warning: {built.repeated} works were replaced by a later line with the same id")
     seconds, manifest = time.monotonic() - started, built.manifest
     complain(f"{args.out}: {manifest.works} works, {manifest.size / 1e6:.1f} MB, {seconds:.1f} s")
+    if manifest.doubtful:
+        complain(
+            f"warning: the DOI of {manifest.doubtful} works belongs to another journal than their venue: {args.out / LIST}"
+        )
     if (before := snapshot.previous(args.out)).exists():
         complain(f"{before}: the replaced catalog, {_megabytes(before)}: workers fall back to it if the new catalog is damaged")
     return SOME_FAILED if built.bad and args.strict else OK
