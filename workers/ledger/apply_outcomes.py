@@ -20,7 +20,7 @@ from schemas.links import PaperState
 from workers.ledger.override_rules import curated, effective
 from workers.ledger.papers import KnownPaper, version_of
 from workers.ledger.reevaluation import request
-from workers.ledger.stores.key_index import hashed_keys
+from workers.ledger.stores.key_index import event_keys
 from workers.ledger.sweep import note_arrival
 from workers.ledger.transaction import LedgerTransaction
 from workers.records import Message
@@ -162,7 +162,7 @@ def _complete(link: LinkEvent, override_applied: bool, propagated: int, ledger: 
     # Propagation will process the changes from ``propagated`` on.
     if link.catalog_offset >= propagated:
         return
-    keys = hashed_keys(link.reference, link.link.cited, *link.forbidden)
+    keys = event_keys(link)
     changed = works.changed_since(keys, link.catalog_offset)
     if changed is not None:
         arrived = next((change.arrived for change in works.changes(changed, 1)), 0)

@@ -19,7 +19,7 @@ from reflink.errors import BadRecord
 from schemas import LinkEvent
 from workers.ledger.change_filter import likely
 from workers.ledger.reevaluation import request, withdraw
-from workers.ledger.stores.key_index import hashed_keys
+from workers.ledger.stores.key_index import event_keys
 from workers.ledger.stores.work_table import Change
 from workers.ledger.transaction import LedgerTransaction
 from workers.ledger.view import PROPAGATION, Cursor, LedgerView
@@ -105,7 +105,7 @@ def _request_likely(references: Sequence[str], change: Change, min_probability: 
 def _request(link: LinkEvent, change: Change, ledger: LedgerTransaction) -> None:
     sufficient = change.offset + 1
     # The lowest sufficient offset, as the linker must encode all works below it; one request covers all changes so far.
-    last = ledger.works.changed_since(hashed_keys(link.reference, link.link.cited, *link.forbidden), sufficient)
+    last = ledger.works.changed_since(event_keys(link), sufficient)
     offset = sufficient if last is None else last + 1
     by_worker = link.curated is None or link.curated.action == "forbidden"
     cause = "change"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reflink.entities import Ids, Link, Work
-from schemas import CatalogEvent, ManifestEvent
+from reflink.entities import Ids, Link, RelatedWork, VersionRelation, Work
+from schemas import CatalogEvent, ManifestEvent, OutcomesEvent
 from schemas.links import PaperState
 from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcome, published, reference, requested, work
 from workers.records import Message
@@ -141,3 +141,29 @@ def test_an_outcome_is_published_if_it_differs_in_a_published_field(ledger: Ledg
     assert bool(published(applied(2, **{field: value}))) == differs
     row = orjson.loads(ledger.store.tables["links"][ITEM.id])
     assert row["catalog_offset"] == 2  # stored whether it is published or not
+
+
+def of_version(work_id: str, offset: int, relation: VersionRelation = "version-of") -> OutcomesEvent:
+    """Return an outcome that names another version of the cited work."""
+    event = outcome(ITEM, None, offset)
+    version = {"unresolved": "other-version", "related": RelatedWork(work=work_id, relation=relation)}
+    item = event.items[0].model_copy(update={"link": event.items[0].link.model_copy(update=version)})
+    return event.model_copy(update={"items": (item,)})
+
+
+def test_an_outcome_with_another_version_or_relation_is_published(ledger: Ledger):
+    ledger.take(manifest(1, "a"), of_version("doi:10.9/v", 3))
+    assert not published(ledger.take(of_version("doi:10.9/v", 4)))
+    assert published(ledger.take(of_version("doi:10.9/v", 5, "update-of")))
+    assert published(ledger.take(of_version("doi:10.9/w", 6)))
+
+
+def test_an_outcome_is_re_evaluated_when_its_version_or_the_cited_work_changes(ledger: Ledger):
+    version = work("10.9/v", title="Nothing in common with the reference")
+    ledger.change(version)
+    ledger.take(manifest(1, "a"), of_version(version.id, 1))
+    ledger.background_tasks()
+    ledger.change(work("10.9/other", title="Another work without a common key"))
+    assert not requested(ledger.background_tasks())
+    ledger.change(version.id)
+    assert set(requested(ledger.background_tasks())) == {"a"}

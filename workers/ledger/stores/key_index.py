@@ -1,4 +1,4 @@
-"""Blocking keys of an outcome in the store: those of its reference, and of the works that it cites or must not cite."""
+"""Blocking keys of an outcome in the store: those of its reference, and of the works that it names or must not cite."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import orjson
 from reflink.blocking.keys import hashed, reference_keys, work_key
 from reflink.entities import Reference
 from reflink.errors import BadRecord
+from schemas import LinkEvent
 
 
 class Indexed(NamedTuple):
@@ -36,7 +37,8 @@ def _read(value: bytes) -> Indexed:
         except orjson.JSONDecodeError:  # it refuses numbers of hundreds of digits, which pydantic accepts
             fields = json.loads(value)
         reference = Reference.from_dict(fields["reference"])
-        named = (fields["link"].get("cited"), *fields.get("forbidden", ()))
+        link = fields["link"]
+        named = (link.get("cited"), (link.get("related") or {}).get("work"), *fields.get("forbidden", ()))
         return Indexed(hashed_keys(reference, *named), int(fields["catalog_offset"]))
     except (BadRecord, KeyError, TypeError, ValueError, AttributeError):
         return Indexed(frozenset(), 0)
@@ -50,6 +52,12 @@ def keys_of(value: bytes) -> frozenset[bytes]:
     return indexed(value).keys
 
 
+def event_keys(event: LinkEvent) -> frozenset[bytes]:
+    """Return the hashed keys of a link event: those that ``keys_of`` returns for its stored form."""
+    related = event.link.related
+    return hashed_keys(event.reference, event.link.cited, None if related is None else related.work, *event.forbidden)
+
+
 def hashed_keys(reference: Reference, *works: str | None) -> frozenset[bytes]:
-    """Return the hashed keys of a reference, and of the works (by id) that it cites or must not cite."""
+    """Return the hashed keys of a reference, and of the works (by id) that it names or must not cite."""
     return frozenset(map(hashed, (*reference_keys(reference), *(work_key(each) for each in works if each is not None))))
