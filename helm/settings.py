@@ -56,8 +56,10 @@ def _plain(field: dict[str, Any]) -> dict[str, Any]:
     # A setting is left unset by omitting it, so null is not a choice here.
     choice = next((each for each in field.get("anyOf", ()) if each.get("type") != "null"), field)
     kept = {key: choice[key] for key in _KEPT if key in choice}
+    words = [each["const"] for each in field.get("anyOf", ()) if "const" in each]
+    decimal = "|".join([_DECIMAL, *(f"^{word}$" for word in words)])
     # helm's --set turns every number with a decimal point into text; the worker checks the range.
-    return kept | {"type": ["number", "string"], "pattern": _DECIMAL} if kept.get("type") == "number" else kept
+    return kept | {"type": ["number", "string"], "pattern": decimal} if kept.get("type") == "number" else kept
 
 
 def main() -> int:

@@ -71,7 +71,9 @@ class JudgedEvent(PaperEvent):
     """Base of the events with results of the linking stages.
 
     ``model`` is the encoder's name, ``policy`` a digest of everything else that affects the decision (reflink.linking.policy).
+    ``absent`` is the share of works absent from the catalog that the probabilities assume; ``policy`` covers it.
     """
 
     model: str | None = None
     policy: str | None = None
+    absent: float = 0.5

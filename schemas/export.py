@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from schemas.absence import SharesEvent, TallyEvent
 from schemas.catalog import CatalogEvent
 from schemas.envelope import SCHEMA_VERSION, Event
 from schemas.fallback import FallbackEvent
@@ -27,6 +28,8 @@ EVENTS: Final[dict[str, type[Event]]] = {
     "link": LinkEvent,
     "paper-state": PaperState,
     "override": OverrideEvent,
+    "tally": TallyEvent,
+    "shares": SharesEvent,
 }
 
 

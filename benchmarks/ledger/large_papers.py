@@ -21,9 +21,10 @@ from reflink.entities import Link, Reference
 from schemas import SCHEMA_VERSION, ManifestEvent, Outcome, OutcomesEvent
 from schemas.links import PaperState
 from workers.config.settings import LedgerSettings
-from workers.ledger.stage import LedgerEvent, LedgerStage
+from workers.ledger.stage import LedgerStage
 from workers.ledger.stores.outcome_store import PartitionStore
 from workers.ledger.stores.work_table import WorkTable
+from workers.ledger.view import LedgerEvent
 from workers.stage import Output
 
 _CITING: Final = "doi:10.5555/reflink.large.paper.12345"

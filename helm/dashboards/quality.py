@@ -10,6 +10,8 @@ from helm.dashboards.promql import buckets, quantile, rate, series
 
 _OUTCOMES: Final = "reflink_outcomes_total"
 _LINKED: Final = 'reason=""'
+_ALL_SOURCES: Final = 'source="all"'
+_LINKERS: Final = 'worker="linker"'
 #: Shares over a shorter window have too few references and are mostly chance.
 _HOUR: Final = "1h"
 
@@ -18,7 +20,7 @@ def quality() -> str:
     """Return the dashboard as JSON."""
     rows = [
         Row("Now", _now(), [4]),
-        Row("Shares", _shares()),
+        Row("Shares", _shares(), [2, 2]),
         Row("Scores and probabilities", _spreads(), [3, 2]),
         Row("Why", _why(), [2]),
     ]
@@ -104,6 +106,18 @@ def _shares() -> list[Panel]:
             "suffix: /s",
             [Query(rate(_OUTCOMES, _LINKED, by="method", over="5m"), "{{method}}")],
             stacked="percent",
+        ),
+        curves(
+            "Absent works",
+            "Share of references whose work is not in the catalog: in use, by source of the citing papers, and the estimate "
+            "for all. Good: a few steps in a week; in use is one half, or follows the estimate with REFLINK_ABSENT=auto. A "
+            "source near 97% while others are lower: its works are not in the catalog, or its references are unreadable.",
+            "percentunit",
+            [
+                Query(f"max by (source) ({series('reflink_absent_share', _LINKERS)})", "{{source}}"),
+                Query(f"max({series('reflink_absent_share_estimate', _ALL_SOURCES)})", "estimate for all"),
+            ],
+            most=1,
         ),
     ]
 

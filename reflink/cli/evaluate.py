@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from reflink.cli import OK
-from reflink.cli.inputs import probability
+from reflink.cli.inputs import absent_share, probability
 from reflink.cli.measured import show
 from reflink.cli.output import console
 
@@ -122,10 +122,15 @@ def _add_policy(group: argparse._ArgumentGroup) -> None:
         ("accept", "min probability of a link"),
         ("sure", "min probability of a link without a search by trigrams; 1: always search"),
         ("refuse", "max probability of no link without a search by trigrams; 0: always search"),
-        ("absent", "assumed share of references without a target in the catalog"),
+        ("link-precision", "instead of --accept: the share of the links that must be right"),
     ):
         kind = float if name == "refuse" else probability
         group.add_argument(f"--{name}", type=kind, metavar="P", help=f"{what}, profile production")
+    group.add_argument(
+        "--absent", type=absent_share, default=0.5, metavar="SHARE|auto",
+        help="share of references without a target in the catalog, profile production; auto: estimated in each world "
+        "(default: 0.5)",
+    )  # fmt: skip
     group.add_argument("--candidates", type=int, metavar="K", help="candidates that each stage proposes (default: 5)")
     group.add_argument(
         "--versions", choices=("report", "link"), help="another version of the cited work: report it, or link to it; production"
@@ -171,7 +176,7 @@ def run(args: argparse.Namespace) -> int:
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,
         identifiers=args.identifiers, shares=args.shares, fields_hidden=args.fields_hidden, rule=bool(args.report),
-        modes=args.modes, pubmed=args.pubmed, adjudicated=adjudicated,
+        modes=args.modes, pubmed=args.pubmed, adjudicated=adjudicated, learnt=args.absent is None,
     )  # fmt: skip
     if args.adjudicate is not None and _ask(evaluation.mistakes, args.adjudicate or None, args.seed, adjudicated):
         evaluation = evaluation.with_verdicts(Judgements.known(adjudicated))
@@ -201,7 +206,7 @@ def _policy(args: argparse.Namespace) -> Policy:
 
     names = ("threshold", "accept", "sure", "refuse", "absent", "candidates", "versions", "lexical_floor")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return Policy(profile=args.profile, **given)
+    return Policy(profile=args.profile, precision=args.link_precision, **given)
 
 
 def _write(path: Path, data: bytes) -> None:

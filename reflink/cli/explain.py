@@ -11,7 +11,7 @@ from rich.table import Table
 
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.inputs import read_papers
-from reflink.cli.link import add_catalog, open_linker
+from reflink.cli.link import add_catalog, link_learnt, open_linker
 from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
 from reflink.entities import Link, Paper, Reference, Work
 from reflink.errors import ReflinkError
@@ -82,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
             complain(f"{args.file}: no reference {args.reference} among {len(paper.references)}: see reflink parse")
             return SOME_FAILED
         linker = open_linker(args)
+        if args.absent is None:
+            linker.policy = replace(linker.policy, absent=link_learnt(linker, paper.references)[1])
         considered, link = consider(reference, linker), linker.link([reference])[0]
         if args.json:
             candidates = [_to_dict(candidate) for candidate in considered]
@@ -187,7 +189,9 @@ def _show(out: Terminal, reference: Reference, considered: list[Considered], lin
         out.print()
         out.print("no candidate: nothing in the catalog is similar, and no identifier is known there")
     outcome = f"cites {link.cited} ({link.method})" if link.cited else f"not linked: {link.unresolved}"
-    least = f"; a link needs {linker.policy.accept:.2%}" if linker.policy.profile == "production" else ""
+    policy = linker.policy
+    least = f"; a link needs {policy.accept_at(policy.absent):.2%}" if policy.profile == "production" else ""
+    least += f" where {policy.absent:.1%} of the works are absent" if least else ""
     out.print()
     out.print(styled((outcome, "bold"), f"  profile {linker.policy.profile}{least}"), soft_wrap=True)
 

@@ -133,6 +133,15 @@ def _decompressed(name: str, data: bytes, limit: int) -> bytes | ReflinkError:
     return data
 
 
+def absent_share(text: str) -> float | None:
+    """Parse a share between 0 and 1, or ``auto``, which is None. Raises ArgumentTypeError."""
+    if text == "auto":
+        return None
+    if (share := probability(text)) == 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected auto, or a number above 0 and below 1")
+    return share
+
+
 def probability(text: str) -> float:
     """Parse a number above 0 and at most 1. Raises ArgumentTypeError."""
     try:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 from reflink.cli import OK, SOME_FAILED
-from reflink.cli.inputs import add_files, probability, read_papers
+from reflink.cli.inputs import absent_share, add_files, probability, read_papers
 from reflink.cli.models import add_model, load_encoder
 from reflink.cli.output import add_json, complain, console, describe, table, write_json
-from reflink.entities import Link, Paper
+from reflink.entities import Link, Paper, Reference
 from reflink.errors import BadRecord, ReflinkError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ HELP: Final = """Link the references of papers to the works of a catalog.
 examples:
   reflink link paper.xml --catalog catalog/               a table: the cited work of each reference, and the probability
   reflink link articles/ --catalog catalog/ --json > links.jsonl
+  reflink link articles/ --catalog catalog/ --absent auto --link-precision 0.997    at the share of absent works found
   reflink link paper.xml --catalog catalog/ --profile paper       the published method, without the verdict"""
 
 #: References linked at once: enough for full batches of the encoder, few enough that results appear steadily.
@@ -67,13 +69,21 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
         help="where the best candidate is another version of the cited work, profile production: report it without a link, or "
         "link to it (default: report)",
     )
+    parser.add_argument(
+        "--absent",
+        type=absent_share,
+        default=0.5,
+        metavar="SHARE|auto",
+        help="share of the references whose work is not in the catalog; auto: estimated from all references, which are read "
+        "before the first result (default: 0.5)",
+    )
     add_model(parser)
 
 
 def open_linker(args: argparse.Namespace) -> Linker:
     """Return a linker with the catalog, its encoder and the modes that it was built with.
 
-    Raises SnapshotError, ModelNotFound or BadRecord.
+    With ``--absent auto`` its policy has equal shares. Raises SnapshotError, ModelNotFound or BadRecord.
     """
     from reflink.catalog import Catalog
     from reflink.linking.linker import Linker
@@ -89,29 +99,41 @@ def open_linker(args: argparse.Namespace) -> Linker:
         profile=args.profile,
         semantic_mode=catalog.mode,
         lexical_mode=catalog.lexical_mode,
-        accept=_accept(args, Policy()),
         versions=args.versions,
+        **thresholds(args),
     )
     return Linker(catalog, encoder, policy)
 
 
-def _accept(args: argparse.Namespace, policy: Policy) -> float:
-    """Return the minimum probability of a link. Raises BadRecord if no probability reaches ``--link-precision``."""
-    from reflink.verdict.judge import shipped
+def thresholds(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of the policy that the options determine. Raises BadRecord if no links have ``--link-precision``."""
+    given: dict[str, float | None] = {"accept": args.min_probability, "absent": args.absent, "precision": args.link_precision}
+    found = {name: value for name, value in given.items() if value is not None}
+    if "precision" in found:
+        from reflink.verdict.judge import shipped
+        from reflink.verdict.rates import highest
 
-    if args.link_precision is not None:
-        try:
-            return shipped().least_for(args.link_precision)
-        except ValueError as error:
-            raise BadRecord(f"--link-precision: {error}") from None
-    given: float | None = args.min_probability
-    return policy.accept if given is None else given
+        if (best := highest(shipped().rates, found.get("absent", 0.5))) < found["precision"]:
+            raise BadRecord(f"--link-precision: no links have a precision of {found['precision']:g}: the highest is {best:g}")
+    return found
+
+
+def link_learnt(linker: Linker, references: Sequence[Reference]) -> tuple[list[Link], float]:
+    """Return the links under the share of absent works that the references show, and this share."""
+    from reflink.linking import absence
+    from reflink.linking.linker import Linker
+
+    def link(part: Sequence[Reference], policy: Policy) -> list[Link]:
+        under = Linker(linker.catalog, linker.encoder, policy, judge=linker.judge)
+        return [one for start in range(0, len(part), _BATCH) for one in under.link(part[start : start + _BATCH])]
+
+    return absence.link_learnt(link, references, linker.policy)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a JSON line or a table row for each reference. Returns 1 if a paper could not be read."""
     linker = open_linker(args)
-    failed, found = False, Counter[str]()
+    failed, found, absent = False, Counter[str](), args.absent
 
     def papers() -> Iterator[Paper]:
         nonlocal failed
@@ -122,8 +144,14 @@ def run(args: argparse.Namespace) -> int:
             else:
                 yield paper
 
-    for batch in _batches(papers()):
-        links = iter(linker.link([reference for paper in batch for reference in paper.references]))
+    given: Iterable[Paper] = papers()
+    if args.absent is None and linker.policy.profile == "production":
+        given = list(given)
+        all_links, absent = link_learnt(linker, [reference for paper in given for reference in paper.references])
+        decided = iter(all_links)
+    for batch in _batches(given):
+        references = [reference for paper in batch for reference in paper.references]
+        links = iter(linker.link(references) if args.absent else list(islice(decided, len(references))))
         for paper in batch:
             mine = [next(links) for _ in paper.references]
             found.update(link.method or "not linked" for link in mine)
@@ -134,6 +162,8 @@ def run(args: argparse.Namespace) -> int:
                 _show(paper, mine, linker.catalog)
     if not args.json:
         complain(f"{found.total()} references: " + ", ".join(f"{n} {what}" for what, n in found.most_common()))
+        if args.absent is None:
+            complain(f"estimated share of references whose work is not in the catalog: {absent:.1%}")
     return SOME_FAILED if failed else OK
 
 

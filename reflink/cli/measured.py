@@ -34,6 +34,8 @@ def show(measured: Figures, console: Terminal) -> None:
     worlds = dict(_worlds(measured))
     _show_worlds(worlds, console)
     for name, figures in worlds.items():
+        if "absent_share" in figures:
+            console.print(f"{name}: estimated share of absent works {_percent(figures['absent_share'])}")
         if known := figures.get("calibration"):
             console.print()
             console.print(

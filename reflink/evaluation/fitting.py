@@ -1,4 +1,4 @@
-"""Fits the verdict's scorecards to training pairs, and measures the precision that their probabilities reach."""
+"""Fits the verdict's scorecards to training pairs, and measures the rates of links at their probabilities."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from reflink.evaluation.pairs import SOURCES, Pairs
 from reflink.evaluation.regression import Flags, Floats, train
 from reflink.verdict.evidence import COLUMN, UNTITLED
 from reflink.verdict.model import CARDS, SUBJECTS, Model, zeros
+from reflink.verdict.rates import Rate
 from reflink.verdict.scorecard import FEATURES, features
 
 PENALTY: Final = 2.0
@@ -24,8 +25,8 @@ IDENTIFIER: Final = 5.3
 CONTRADICTION: Final = -3.0
 #: On a scorecard the sources weigh the same, but no reference counts more often than this.
 MOST: Final = 4.0
-#: Minimum probabilities for which the model records the precision.
-LEAST: Final = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999)
+#: Minimum log-odds for which the model records the rates of links.
+LEAST: Final = tuple(step / 2 for step in range(-8, 23))
 
 
 def fit(pairs: Pairs, without: int | None = None) -> tuple[Model, int]:
@@ -72,20 +73,28 @@ def _middle(holds: Flags, y: Flags, points: Floats) -> Floats:
     return np.array([mean[[f.subject == subject for f in FEATURES]].sum() for subject in SUBJECTS])
 
 
-def precisions(pairs: Pairs, models: Sequence[Model]) -> list[tuple[float, float]]:
-    """Return the precision of links at or above each of LEAST where half of the references have no target.
+def rates(pairs: Pairs, models: Sequence[Model], absent: Flags) -> list[Rate]:
+    """Return the rates of links at or above each of LEAST in two open worlds, the protocol's and the one with the other half.
 
-    Each pair is judged by the model that was trained without its paper. Of the articles' references these are the pairs of the
-    open world; absent references of PubMed have their weight.
+    So every reference of an article has its target once and lacks it once. Each pair is judged by the model that was trained
+    without its paper. ``absent`` bool [articles' references]: its target is absent in the protocol's open world.
     """
-    open_ = np.flatnonzero(pairs.as_they_are & ~pairs.removed)
-    p = np.zeros(len(open_))
+    asked = pairs.query < pairs.asked
+    odds = np.zeros(len(pairs.y))
     for fold, model in enumerate(models):
-        mine = pairs.fold[open_] == fold
-        p[mine] = model.probabilities(pairs.rows[open_[mine]])
-    order = np.lexsort((-p, pairs.query[open_]))
-    _, first = np.unique(pairs.query[open_[order]], return_index=True)
-    best = order[first]
-    right, weight = pairs.y[open_[best]], pairs.weight[open_[best]]
-    reached = [(least, p[best] >= least) for least in LEAST]
-    return [(least, round(float(np.average(right[at], weights=weight[at])), 5)) for least, at in reached if at.any()]
+        mine = asked & (pairs.fold == fold)
+        odds[mine] = model.log_odds(pairs.rows[mine])
+    right, wrong, false = (np.empty(0) for _ in range(3))
+    for removed, none in ((pairs.removed, absent), (~pairs.removed, ~absent)):
+        kept = np.flatnonzero(asked & ~removed)
+        order = kept[np.lexsort((-odds[kept], pairs.query[kept]))]
+        best = order[np.unique(pairs.query[order], return_index=True)[1]]
+        lacks = none[pairs.query[best]]
+        right = np.append(right, odds[best][pairs.y[best] & ~lacks])
+        wrong = np.append(wrong, odds[best][~pairs.y[best] & ~lacks])
+        false = np.append(false, odds[best][lacks])
+    return [Rate(least, *(_share(part >= least, pairs.asked) for part in (right, wrong, false))) for least in LEAST]
+
+
+def _share(hits: Flags, n: int) -> float:
+    return round(float(hits.sum() / n), 6)

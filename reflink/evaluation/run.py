@@ -28,6 +28,7 @@ from reflink.evaluation.records import Listing, Query, read_queries, read_works,
 from reflink.evaluation.rule import rule_figures
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_of
+from reflink.linking.absence import link_learnt
 from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
 from reflink.terminal import Terminal
@@ -66,6 +67,7 @@ class Evaluation:
     ``pubmed_known``, ``mixture``.
 
     ``rule``: figures of the published threshold in the open world. ``tables``: the paper's tables for the requested modes.
+    ``shares``: estimated shares of absent works by measurement.
     """
 
     outcomes: dict[str, list[Outcome]]
@@ -73,6 +75,7 @@ class Evaluation:
     mistakes: dict[str, list[Mistake]] = field(default_factory=dict)
     rule: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
 
     @cached_property
     def measured(self) -> dict[str, Any]:
@@ -82,6 +85,8 @@ class Evaluation:
             outer, _, inner = name.rpartition(".")
             into = found.setdefault(outer, {}) if outer else found
             into[inner] = {**figures(outcomes, closed=inner == "closed"), "read": adjudication.counted(outcomes)}
+            if name in self.shares:
+                into[inner]["absent_share"] = round(self.shares[name], 6)
         if self.rule:
             found["open"]["rule"] = self.rule
         if self.tables:
@@ -120,6 +125,7 @@ def evaluate(
     modes: Sequence[str] = (),
     pubmed: Path | None = None,
     adjudicated: Path | None = None,
+    learnt: bool = False,
 ) -> Evaluation:
     """Run the protocol: link every query of ``references`` in each world of ``works``.
 
@@ -128,14 +134,14 @@ def evaluate(
     also measure with 80% and 20% present. ``fields_hidden``: also measure with the raw text alone, in each of ``worlds``.
     ``rule``: also measure the published threshold in the open world. ``modes``: also measure the paper's tables in these modes,
     which includes the closed world. ``pubmed``: also link PubMed's lists in this folder, and with the open world measure the
-    mixture of both sources. ``adjudicated``: a file of a person's verdicts beside those of the package. Raises BadRecord and
-    ModelNotFound.
+    mixture of both sources. ``adjudicated``: a file of a person's verdicts beside those of the package. ``learnt``: estimate
+    the share of absent works in each world. Raises BadRecord and ModelNotFound.
     """
     began = monotonic()
     listings, queries = list(read_works(works)), list(read_queries(references))
     encoder = default_encoder(cache)
     judges, judgements = HeldOut.shipped(), Judgements.known(adjudicated)
-    session = _Session(listings, queries, Groups.read(listings), encoder, judges, policy, identifiers)
+    session = _Session(listings, queries, Groups.read(listings), encoder, judges, policy, identifiers, learnt)
     settings = settings_of({*worlds, "closed"} if modes else worlds, present, shares=shares)
     tables: dict[str, Any] = {}
     for setting, catalog in session.catalogs(settings):
@@ -166,7 +172,8 @@ def evaluate(
         **({"pubmed": lists} if lists else {}),
         "catalog": works.name, "references": references.name, "seconds": round(monotonic() - began, 1),
     }  # fmt: skip
-    return Evaluation(session.outcomes, about, session.mistakes, session.rule, tables).with_verdicts(judgements)
+    evaluation = Evaluation(session.outcomes, about, session.mistakes, session.rule, tables, session.shares)
+    return evaluation.with_verdicts(judgements)
 
 
 class _Session:
@@ -181,8 +188,11 @@ class _Session:
         judges: HeldOut,
         policy: Policy,
         identifiers: bool,
+        learnt: bool,
     ) -> None:
         self.queries, self.groups, self.encoder, self.judges, self.policy = queries, groups, encoder, judges, policy
+        self.learnt = learnt
+        self.shares: dict[str, float] = {}
         self.suspects = suspects(queries, listings, groups)
         self.contents = {query.reference.id: contents_of(query.reference) for query in queries}
         self.works = {listing.work.id: listing.work for listing in listings}
@@ -209,7 +219,14 @@ class _Session:
         """Link all queries and keep their outcomes and mistakes under ``name``."""
         references = [hidden(reference) for reference in self.references] if hide else self.references
         what = f"linking, {name.replace('_', ' ').replace('.', ', ')}"
-        links = link_held_out(references, catalog, self.encoder, self.policy, self.judges, what)
+
+        def linked(part: Sequence[Reference], policy: Policy) -> list[Link]:
+            return link_held_out(part, catalog, self.encoder, policy, self.judges, what)
+
+        if self.learnt:
+            links, self.shares[name] = link_learnt(linked, references, self.policy)
+        else:
+            links = linked(references, self.policy)
         outcomes = [self._outcome(query, link, catalog, setting) for query, link in zip(self.queries, links, strict=True)]
         wrong = [row for row, outcome in enumerate(outcomes) if outcome.error]
         proposed = self._proposed([row for row in wrong if outcomes[row].present], references, catalog)

@@ -16,13 +16,15 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from reflink.evaluation import pubmed
-from reflink.evaluation.fitting import PENALTY, TRIM, fit, precisions
+from reflink.evaluation.fitting import PENALTY, TRIM, fit, rates
 from reflink.evaluation.linking import tracked
 from reflink.evaluation.pairs import CANDIDATES, FOLDS, NEAREST, SOURCES, Pairs, collect, fold_of, of_pubmed
 from reflink.evaluation.records import Listing, Query, read_queries, read_works
+from reflink.evaluation.regression import Flags
 from reflink.evaluation.run import default_encoder
 from reflink.evaluation.searches import kept_catalog
 from reflink.evaluation.vectors import CachedEncoder
@@ -46,8 +48,8 @@ def of_lists(folder: Path, listings: Sequence[Listing], cache: Path) -> tuple[Pa
     return of_pubmed(cited, Groups.read(known), catalog), {each.reference.citing for each in cited}
 
 
-def write(pairs: Pairs, papers: Collection[str], about: dict[str, Any], out: Path) -> None:
-    """Write the model to ``out`` and ``folds.json`` beside it."""
+def write(pairs: Pairs, papers: Collection[str], absent: Flags, about: dict[str, Any], out: Path) -> None:
+    """Write the model to ``out`` and ``folds.json`` beside it. ``absent``: as for `rates`."""
     model, left_out = fit(pairs)
     siblings = [fit(pairs, fold)[0] for fold in tracked(range(FOLDS), "training")]
     sources = {
@@ -58,8 +60,8 @@ def write(pairs: Pairs, papers: Collection[str], about: dict[str, Any], out: Pat
         **about, "pairs": len(pairs.y), "right": int(pairs.y.sum()), "left_out": left_out, "sources": sources,
         "penalty": PENALTY, "trim": TRIM, "candidates": CANDIDATES, "candidates_absent": NEAREST,
     }  # fmt: skip
-    measured = [list(pair) for pair in precisions(pairs, siblings)]
-    _write(out, {**model.to_dict(), "precisions": measured, "training": about})
+    measured = [list(rate) for rate in rates(pairs, siblings, absent)]
+    _write(out, {**model.to_dict(), "rates": measured, "training": about})
     folds = [
         {"papers": [paper for paper in sorted(papers) if fold_of(paper) == fold], "model": sibling.to_dict()}
         for fold, sibling in enumerate(siblings)
@@ -89,7 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         more, citing = of_lists(args.pubmed, listings, args.cache)
         pairs, papers = pairs.and_more(more), papers | citing
     about = {"works": len(listings), "queries": len(queries), "citing_papers": len(papers), "encoder": encoder.name}
-    write(pairs, papers, about, args.out)
+    groups = Groups.read(listings)
+    absent = np.array([groups.is_absent(query.truth, "open") for query in queries])
+    write(pairs, papers, absent, about, args.out)
     return 0
 
 

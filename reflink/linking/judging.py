@@ -81,9 +81,13 @@ class Case:
         places: Iterable[str],
         catalog: Catalog,
         forbidden: Iterable[str] = (),
+        absent: float = 0.5,
     ) -> None:
-        """``bearers``: works with an identifier of the reference; ``places``: works with its locator."""
-        self.reference = reference
+        """``bearers``: works with an identifier of the reference; ``places``: works with its locator.
+
+        ``absent``: share of such references whose work is not in the catalog.
+        """
+        self.reference, self.absent = reference, absent
         self._catalog = catalog
         self._forbidden = frozenset(map(catalog.canonical, forbidden))
         self._own = catalog.canonical(reference.citing)
@@ -230,8 +234,8 @@ class Case:
         return (IDENTIFIER_ELSEWHERE, *found) if elsewhere else found
 
 
-def judge_all(cases: Sequence[Case], judge: Judge, absent: float) -> None:
-    """Compute the verdicts on all waiting candidates in one pass. ``absent``: share of references without a target."""
+def judge_all(cases: Sequence[Case], judge: Judge) -> None:
+    """Compute the verdicts on all waiting candidates in one pass."""
     undecided = [case for case in cases if case.waiting]
     works: dict[str, int] = {}
     listed: list[Work] = []
@@ -247,6 +251,7 @@ def judge_all(cases: Sequence[Case], judge: Judge, absent: float) -> None:
     if not pairs:
         return
     rows = compare_all([case.reference for case in undecided], listed, np.array(pairs), np.array(by_identifier))
+    absent = np.repeat([case.absent for case in undecided], [len(case.waiting) for case in undecided])
     probabilities = judge.probabilities(rows, absent).tolist()
     start = 0
     for case in undecided:

@@ -37,12 +37,14 @@ def semantic_step(
     watch: Stopwatch | None = None,
     precise: Encodes | None = None,
     forbidden: Sequence[tuple[str, ...]] | None = None,
+    absent: Sequence[float] | None = None,
 ) -> list[Link | Open]:
     """Decide the references that identifiers, locators and the semantic index suffice for; return the others as Open.
 
     ``precise``: a more precise encoder than ``encoder``, used for references whose best two candidates are closer than
     ``encoder`` can distinguish. ``forbidden``: for each reference, ids of works that are not candidates, including their
-    aliases in the catalog. ``watch`` records the time of ``text``, ``model``, ``search`` and ``verdict``.
+    aliases in the catalog. ``absent``: for each reference, the share of absent works, instead of that of the policy. ``watch``
+    records the time of ``text``, ``model``, ``search`` and ``verdict``.
 
     Cost: one encoding and one search for all references, and one more of each for those that ``precise`` encodes. References
     that an identifier or locator decides are not encoded, since encoding costs far more than the verdict. Without an encoder
@@ -56,28 +58,29 @@ def semantic_step(
         links = [_paper_semantic(reference, found, catalog, policy, without) for reference, found, without in triples]
         watch.lap("verdict")
         return links
-    sure = max(policy.sure, policy.accept)
+    shares = absent or [policy.absent] * len(references)
+    accepts = {share: policy.accept_at(share) for share in {*shares}}
     # A work without a vector can still be found by its trigrams, so only a complete index allows refusing.
     complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog) and catalog.works.has_places
     cases = [
-        Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog, without)
-        for reference, without in zip(references, never, strict=True)
+        Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog, without, share)
+        for reference, without, share in zip(references, never, shares, strict=True)
     ]
-    judge_all(cases, judge, policy.absent)
-    settled = [case.link(sure, judge) for case in cases]
+    judge_all(cases, judge)
+    settled = [case.link(max(policy.sure, accepts[case.absent]), judge) for case in cases]
     waiting = [(row, case) for row, case in enumerate(cases) if settled[row] is None]
     watch.lap("verdict")
     asked_for, never_for = [case.reference for _, case in waiting], [never[row] for row, _ in waiting]
     hits = semantic_hits(asked_for, catalog, encoder, policy, watch, precise, never_for)
     for (_, case), near in zip(waiting, hits, strict=True):
         case.propose(((cited, rounded(score)) for cited, score in near), "semantic")
-    judge_all([case for _, case in waiting], judge, policy.absent)
+    judge_all([case for _, case in waiting], judge)
     opened: dict[int, Open] = {}
     for (row, case), near in zip(waiting, hits, strict=True):
-        link = case.link(sure, judge)
+        link = case.link(max(policy.sure, accepts[case.absent]), judge)
         # Neither the locator nor the title finds a similar work, so the work is not in the catalog. The title alone would not
         # suffice, since it may be cut short.
-        unlike = case.best < min(policy.refuse, policy.accept)
+        unlike = case.best < min(policy.refuse, accepts[case.absent])
         if link is None and unlike and complete and near and reference_places(case.reference):
             link = case.no_link("no-candidate", judge, versions=policy.versions)
         if link is None:
@@ -94,9 +97,17 @@ def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
 
 
 def lexical_step(
-    opens: Sequence[Open], catalog: Catalog, policy: Policy, *, judge: Judge | None = None, watch: Stopwatch | None = None
+    opens: Sequence[Open],
+    catalog: Catalog,
+    policy: Policy,
+    *,
+    judge: Judge | None = None,
+    watch: Stopwatch | None = None,
+    absent: Sequence[float] | None = None,
 ) -> list[Link]:
     """Decide all open references in order: a link, or the reason why there is none. Costs one search.
+
+    ``absent``: the shares of absent works that the semantic step was given for these references.
 
     Without trigrams the verdict decides on the candidates of the semantic step. The search begins with these candidates, since
     they are probably among the best by trigrams too. ``watch`` records the time of ``text``, ``search`` and ``verdict``.
@@ -117,17 +128,20 @@ def lexical_step(
         watch.lap("verdict")
         return links
     cases = []
-    for item, near in zip(opens, hits, strict=True):
-        case = Case(item.reference, item.found.by_identifier, item.found.places, catalog, item.forbidden)
+    shares = absent or [policy.absent] * len(opens)
+    for item, near, share in zip(opens, hits, shares, strict=True):
+        case = Case(item.reference, item.found.by_identifier, item.found.places, catalog, item.forbidden, share)
         case.propose(((candidate.cited, candidate.score) for candidate in item.found.semantic), "semantic")
         case.propose(((cited, rounded(score)) for cited, score in near), "lexical")
         cases.append(case)
-    judge_all(cases, judge, policy.absent)
+    judge_all(cases, judge)
+    accepts = {case.absent: policy.accept_at(case.absent) for case in cases}
     links = []
     for case, item, text in zip(cases, opens, texts, strict=True):
         nothing = not text and not item.found.by_identifier
         why: Unresolved = "empty" if nothing else "no-candidate"
-        links.append(case.link(policy.accept, judge) or case.no_link(why, judge, policy.accept, policy.versions))
+        accept = accepts[case.absent]
+        links.append(case.link(accept, judge) or case.no_link(why, judge, accept, policy.versions))
     watch.lap("verdict")
     return links
 

@@ -17,7 +17,7 @@ Versions = Literal["report", "link"]
 
 #: Fields of Policy without effect in a profile.
 _IDLE: Final[dict[Profile, frozenset[str]]] = {
-    "paper": frozenset({"sure", "refuse", "accept", "lexical_floor", "absent", "versions"}),
+    "paper": frozenset({"sure", "refuse", "accept", "precision", "lexical_floor", "absent", "versions"}),
     "production": frozenset({"threshold"}),
 }
 
@@ -35,6 +35,7 @@ class Policy:
     - ``refuse``: probability below which the semantic stage decides at once that the work is not in the catalog, for references
       with a title, volume, first page, and an author or year
     - ``accept``: minimum probability at which the lexical stage links
+    - ``precision``: instead of ``accept``, the required share of right links (reflink.verdict.rates)
     - ``lexical_floor``: minimum s of its candidates (docs/lexical.md states the cost)
     - ``absent``: share of references whose work is not in the catalog; a higher share makes every link less probable
     - ``versions``: ``report`` another version of the cited work without a link, or ``link`` to it
@@ -47,10 +48,21 @@ class Policy:
     sure: float = 0.97
     refuse: float = 0.001
     accept: float = 0.5
+    precision: float | None = None
     candidates: int = 5
     lexical_floor: float | None = None
     absent: float = 0.5
     versions: Versions = "report"
+
+    def accept_at(self, absent: float) -> float:
+        """Return the minimum probability of a link where a share ``absent`` of the works is absent."""
+        if self.precision is None:
+            return self.accept
+        # Importing the verdict imports numba, which most readers of a policy do not need.
+        from reflink.verdict.judge import shipped as model
+        from reflink.verdict.rates import least_for
+
+        return least_for(model().rates, self.precision, absent)
 
     def fingerprint(self) -> str:
         """Return 8 hexadecimal digits that identify the decisions: with one catalog and encoder, same digits mean same links.

@@ -29,10 +29,10 @@ class Judge(Protocol):
     Reasons cost as much as a probability; only the chosen candidate needs them.
     """
 
-    def probabilities(self, rows: Floats, absent: float = 0.5) -> Floats:
+    def probabilities(self, rows: Floats, absent: float | Floats = 0.5) -> Floats:
         """Return the probabilities in [0, 1], [n], that the references cite the works, for evidence [n, columns].
 
-        ``absent``: share of references whose work is not in the catalog.
+        ``absent``: share of references whose work is not in the catalog, one for all rows or one for each, [n].
         """
 
     def contributions(self, row: Floats) -> dict[str, float]:

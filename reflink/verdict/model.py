@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from reflink.errors import BadRecord
 from reflink.verdict.evidence import COLUMN, Evidence, Floats
 from reflink.verdict.kernels.points import log_odds
+from reflink.verdict.rates import Rate
 from reflink.verdict.scorecard import FEATURES, features
 
 #: Names of the cards, by the fields that a reference has: TITLED, TAGGED, WRITTEN, UNTITLED of reflink.verdict.evidence.
@@ -34,15 +35,14 @@ class Model:
     ``points`` float64 [cards, features + 1]: log-odds that each feature adds if it holds, the intercept last.
     ``middle`` float64 [cards, subjects]: a subject's score halfway between right and wrong pairs; a higher score speaks for a
     link, a lower one against it. ``identifier`` and ``contradiction``: log-odds of a shared and of a contradicted identifier.
-    ``precisions``: pairs of a minimum probability and the precision of the links that reach it, measured where half of the
-    references have no target.
+    ``rates``: rates of right, wrong and false links by minimum log-odds, ascending (reflink.verdict.rates).
     """
 
     points: Floats
     middle: Floats
     identifier: float
     contradiction: float
-    precisions: tuple[tuple[float, float], ...] = ()
+    rates: tuple[Rate, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -61,9 +61,9 @@ class Model:
             card = cards[name]
             points[at] = [*(float(card["points"].get(feature.name, 0.0)) for feature in FEATURES), float(card["intercept"])]
             middle[at] = [float(card["middle"].get(subject, 0.0)) for subject in SUBJECTS]
-        precisions = tuple((float(p), float(share)) for p, share in data.get("precisions", ()))
+        rates = tuple(Rate(*map(float, row)) for row in data.get("rates", ()))
         return cls(
-            points, middle, float(data["identifier"]), float(data["contradiction"]), precisions, dict(data.get("training", {}))
+            points, middle, float(data["identifier"]), float(data["contradiction"]), rates, dict(data.get("training", {}))
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,13 +75,13 @@ class Model:
             cards[name] = {"intercept": _rounded(self.points[at, -1]), "points": given, "middle": middle}
         return {
             "features": len(FEATURES), "cards": cards, "identifier": self.identifier, "contradiction": self.contradiction,
-            "precisions": [list(pair) for pair in self.precisions], "training": dict(self.training),
+            "rates": [list(rate) for rate in self.rates], "training": dict(self.training),
         }  # fmt: skip
 
-    def log_odds(self, rows: Floats, absent: float = 0.5) -> Floats:
+    def log_odds(self, rows: Floats, absent: float | Floats = 0.5) -> Floats:
         """Return the natural logarithm of the odds that the reference cites the work, [n], for evidence [n, columns].
 
-        ``absent``: share of references whose work is not in the catalog.
+        ``absent``: share of references whose work is not in the catalog, one for all rows or one for each, [n].
         """
         odds = log_odds(rows, self.points)
         identifier = rows[:, COLUMN["identifier"]]
@@ -91,7 +91,7 @@ class Model:
         odds[bare] = np.where(identifier[bare] > 0, self.identifier, -self.identifier)
         return np.asarray(odds + prior(absent))
 
-    def probabilities(self, rows: Floats, absent: float = 0.5) -> Floats:
+    def probabilities(self, rows: Floats, absent: float | Floats = 0.5) -> Floats:
         """Return the same as `log_odds`, as probabilities in (0, 1)."""
         return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(rows, absent), -_FURTHEST, _FURTHEST))))
 
@@ -116,23 +116,16 @@ class Model:
         """Return the log-odds of a pair on that card for which every contribution is 0."""
         return float(self.points[card, -1] + self.middle[card].sum())
 
-    def least_for(self, precision: float) -> float:
-        """Return the minimum probability of links that reach ``precision``. Raises ValueError if none was measured so high."""
-        for least, reached in self.precisions:
-            if reached >= precision:
-                return least
-        best = max((reached for _, reached in self.precisions), default=0.0)
-        raise ValueError(f"a precision of {precision:g} was not reached at any probability: the highest is {best:g}")
 
-
-def prior(absent: float) -> float:
+def prior(absent: float | Floats) -> Floats:
     """Return the log-odds to add for a share ``absent`` of references without target; the model is calibrated at one half.
 
-    Raises ValueError if ``absent`` is not between 0 and 1.
+    Takes and returns one value or an array. Raises ValueError if a share is not between 0 and 1.
     """
-    if not 0 < absent < 1:
+    shares = np.asarray(absent, np.float64)
+    if not ((shares > 0) & (shares < 1)).all():
         raise ValueError(f"the share of absent references is between 0 and 1, not {absent}")
-    return math.log((1 - absent) / absent)
+    return np.asarray(np.log((1 - shares) / shares))
 
 
 def _rounded(value: Any) -> float:

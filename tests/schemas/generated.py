@@ -56,16 +56,31 @@ def values(annotation: Any, constraints: list[Any] | tuple[Any, ...] = ()) -> st
         return st.sampled_from(arguments)
     if origin is dict:
         return st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=3)
+    if origin is tuple and Ellipsis not in arguments:
+        return st.tuples(*map(values, arguments))
     if origin is tuple:
         return st.lists(values(arguments[0]), max_size=3).map(tuple)
     if isinstance(annotation, type) and issubclass(annotation, Entity):
         return instances(annotation)
+    bounds = {
+        name: bound
+        for limit in constraints
+        for name in ("ge", "gt", "le", "lt")
+        if (bound := getattr(limit, name, None)) is not None
+    }
     least = next((limit.ge for limit in constraints if hasattr(limit, "ge")), -(2**63))
     shortest = next((limit.min_length for limit in constraints if hasattr(limit, "min_length")), 0)
     simple: dict[Any, st.SearchStrategy[Any]] = {
         str: st.text(min_size=shortest, max_size=12),
         int: st.integers(least, 2**63 - 1),
-        float: st.floats(allow_nan=False, allow_infinity=False),
+        float: st.floats(
+            bounds.get("ge", bounds.get("gt")),
+            bounds.get("le", bounds.get("lt")),
+            exclude_min="gt" in bounds,
+            exclude_max="lt" in bounds,
+            allow_nan=False,
+            allow_infinity=False,
+        ),
         bool: st.booleans(),
         type(None): st.none(),
     }

@@ -18,7 +18,10 @@ def add_to(command: AddCommand) -> None:
     """Add the commands ``topics``, ``load`` and ``publish``."""
     topics = command("topics", "create missing topics, and check the others", _topics)
     topics.add_argument(
-        "--partitions", type=int, default=6, help="partitions of each topic except catalog and dead-letters (default 6)"
+        "--partitions",
+        type=int,
+        default=6,
+        help="partitions of each topic but catalog, absence and dead-letters (default 6)",
     )
     topics.add_argument("--replication", type=int, default=-1, help="replication factor (default: the broker's)")
 

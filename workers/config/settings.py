@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import SettingsError
 
 from reflink.linking.policy import Policy, Profile, Versions
@@ -21,6 +21,20 @@ from workers.errors import BadSettings
 
 Count = Annotated[int, Field(gt=0)]
 Arithmetic = Literal["auto", "fp32", "bf16", "fp16"]
+
+
+def _share(value: object) -> object:
+    if value != "auto":
+        try:
+            valid = 0 < float(str(value)) < 1
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ValueError("expected auto, or a number above 0 and below 1")
+    return value
+
+
+Absent = Annotated[float | Literal["auto"], BeforeValidator(_share)]
 
 
 class WorkerSettings(KafkaSettings):
@@ -145,14 +159,7 @@ class VerdictSettings(CatalogSettings):
         gt=0,
         lt=1,
         description="Instead of `min_probability`: the required share of correct links, e.g. 0.997. The minimum probability "
-        "follows from the verdict's calibration, in which half of the references have no target (docs/accuracy.md).",
-    )
-    absent: float = Field(
-        Policy().absent,
-        gt=0,
-        lt=1,
-        description="Expected share of references whose work is not in the catalog. A larger share makes every link less "
-        "probable.",
+        "follows from measured rates of links and the share of absent works (docs/accuracy.md).",
     )
 
     versions: Versions = Field(
@@ -162,16 +169,18 @@ class VerdictSettings(CatalogSettings):
         "instalment. Linker and fallback need the same value.",
     )
 
-    def accept(self) -> float:
-        """Return the minimum probability of a link. Raises BadSettings if no probability reaches ``link_precision``."""
+    def check_precision(self, absent: float = Policy().absent) -> None:
+        """Raise BadSettings if no links reach ``link_precision`` where a share ``absent`` of the works is absent."""
         if self.link_precision is None:
-            return self.min_probability
-        from reflink.verdict.judge import shipped  # imports numba, which most workers do not need for their settings
+            return
+        # Importing the verdict imports numba, which most workers do not need for their settings.
+        from reflink.verdict.judge import shipped
+        from reflink.verdict.rates import highest
 
-        try:
-            return shipped().least_for(self.link_precision)
-        except ValueError as error:
-            raise BadSettings(f"REFLINK_LINK_PRECISION: {error}") from None
+        if (best := highest(shipped().rates, absent)) < self.link_precision:
+            raise BadSettings(
+                f"REFLINK_LINK_PRECISION: no links have a precision of {self.link_precision:g}: the highest is {best:g}"
+            )
 
 
 class LinkerSettings(VerdictSettings):
@@ -179,6 +188,11 @@ class LinkerSettings(VerdictSettings):
 
     profile: Profile = Field("production", description="`paper`: the method as published. `production`: the verdict decides.")
     threshold: float = Field(0.7959, ge=-1, le=1, description="Profile `paper`: minimum cosine of a link.")
+    absent: Absent = Field(
+        Policy().absent,
+        description="Share of references whose work is not in the catalog. A larger share makes every link less probable. "
+        "`auto`: the shares by source that the ledger estimates from the stream, at least one half (docs/continuous.md).",
+    )
     semantic_mode: Mode = Field("TVL", description="Fields of the representative text of the semantic stage.")
     sure: float = Field(
         Policy().sure,

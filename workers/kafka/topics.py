@@ -89,6 +89,8 @@ TOPICS: Final[dict[str, Topic]] = {
         Topic("manifests", "compact", 2 * MEGABYTE, config=_COMPACTED, at_least=_KEPT),
         # Decisions of curators: few records, kept for ever.
         Topic("overrides", "compact", 2 * MEGABYTE, config=_COMPACTED, at_least=_KEPT),
+        # A few records: what each ledger has seen of absent works, and the shares in use.
+        Topic("absence", "compact", 2 * MEGABYTE, partitions=1, config=_COMPACTED, at_least=_KEPT),
         # Retention counts from the time of the dead letter; by the record's own time an old record would expire at once.
         Topic(
             "dead-letters",

@@ -17,6 +17,7 @@ from typing import Final
 from reflink.entities import Reference
 from schemas import SCHEMA_VERSION, CatalogEvent, LinkEvent, ManifestEvent, Outcome, OutcomesEvent, OverrideEvent
 from schemas.links import PaperState
+from workers.ledger.absence import count
 from workers.ledger.override_rules import curated, effective
 from workers.ledger.papers import KnownPaper, version_of
 from workers.ledger.reevaluation import request
@@ -77,7 +78,7 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
     paper = ledger.paper(event.citing)
     version = max(event.paper_version, 0 if paper is None else paper.state.paper_version)
     kept: set[int] = set()
-    accepted = False
+    accepted: list[Outcome] = []
     propagated = ledger.cursor().untouched
     for item in event.items:
         before = ledger.link(item.reference.id)
@@ -94,7 +95,7 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
         if link is None or (before is not None and _is_newer(before, before_version, link, override)):
             ledger.count("late")
             continue
-        accepted = True
+        accepted.append(item)
         if before is None or not same_outcome(before, link):
             ledger.count("published")
             observed = ledger.output.observed
@@ -111,6 +112,7 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
         _complete(link, _applied(item, override), propagated, ledger)
     if accepted:
         note_arrival(event.catalog_offset, ledger)
+        count(event, accepted, ledger)
     if kept and paper is not None:
         ledger.put_paper(paper.keeping(kept))
 
@@ -184,6 +186,7 @@ def _link_event(
         woken=event.woken,
         model=event.model,
         policy=event.policy,
+        absent=event.absent,
         catalog_offset=event.catalog_offset,
         judged=event.judged,
         link=effective(item.link, override, ledger.works),

@@ -15,15 +15,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 
 from reflink.verdict.judge import warm
-from schemas import ManifestEvent, OutcomesEvent, read_outcome_event
+from schemas import ManifestEvent, read_outcome_event
 from workers.catalog.topic_reader import CatalogReader, change_of
 from workers.config.settings import LedgerSettings
 from workers.errors import Stalled
 from workers.kafka.topics import TRUSTED_S, TopicAdmin, short_hash
+from workers.ledger.absence import ShareWriter
 from workers.ledger.apply_outcomes import apply_manifest, apply_outcomes
 from workers.ledger.change_propagation import propagate
 from workers.ledger.override_inbox import OverrideInbox
@@ -34,7 +34,7 @@ from workers.ledger.stores.outcome_store import TABLES, PartitionStore, Topical,
 from workers.ledger.stores.work_table import WorkTable
 from workers.ledger.sweep import sweep
 from workers.ledger.transaction import LedgerTransaction
-from workers.ledger.view import PROPAGATION, Cursor, LedgerView, Row, WorksByKey, by_partition
+from workers.ledger.view import PROPAGATION, Cursor, LedgerEvent, LedgerView, Row, WorksByKey, by_partition
 from workers.rates import TokenBucket
 from workers.records import Partition, Received
 from workers.stage import Output, Stage
@@ -54,14 +54,6 @@ _TASK_S: Final = 0.04
 _REMEMBERED: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEvent:
-    """Event of ``outcomes`` with its partition. ``event`` is None for a record of ``catalog``, which is only checked."""
-
-    partition: int
-    event: ManifestEvent | OutcomesEvent | None
-
-
 class LedgerStage(Stage[LedgerEvent, LedgerView]):
     """Stage that consumes ``outcomes``, publishes ``links``, follows the catalog and requests re-evaluations for its changes.
 
@@ -72,8 +64,8 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
     inputs = ("outcomes",)
     background_inputs = ("catalog",)
     background_linger_s = 1.0  # these records are only checked, so a delay is harmless
-    outputs = ("links", "manifests", "catalog", "retries")
-    follows = ("catalog", "links", "manifests", "overrides")
+    outputs = ("links", "manifests", "catalog", "retries", "absence")
+    follows = ("catalog", "links", "manifests", "overrides", "absence")
     sequential = True
 
     #: The table of works; set by ``warm``.
@@ -83,6 +75,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         self.settings, self._clock = settings, clock
         self.stores: dict[int, PartitionStore] = {}
         self.overrides = OverrideInbox(settings, self.stores, self.name)
+        self.absence = ShareWriter(settings, self.stores)
         self._requests = TokenBucket.full(settings.wakes_per_s, 1.0, clock())
         self._sweeps = TokenBucket.full(settings.sweep_per_s, 10.0, clock())
         self._requested: dict[tuple[int, str], bytes] = {}
@@ -103,6 +96,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         self.folder = self.settings.state_dir / f"links-{origin}"
         table = WorkTable(self.settings.state_dir / f"works-{origin}", topic_id=topic_id, stale_after_s=TRUSTED_S)
         self.works, self._table = table, table
+        self.absence.follower.start()
         self.reader = CatalogReader(self.settings, table.offset, linger_ms=_LINGER_MS)
         end, moved = self.reader.start(), time.monotonic()
         while table.offset < end:
@@ -152,6 +146,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         metrics.CHANGES_BEHIND.set(max((self.works.offset - cursor.offset for cursor in cursors), default=0))
         if not settled and not self._propagate(output) and self._requests.saved(self._clock()) >= 1:
             self._sweep(output)
+        self.absence.offer(output)
         if not output.partitions:
             return None
         self._offered = (output, settled)
@@ -174,6 +169,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
                 self.folder / str(partition), stale_after_s=TRUSTED_S, topic_ids=topic_ids, cache=self._blocks
             )
             prepare(store, self.works)
+            self.absence.restore(partition, store)
             self.stores[partition] = store
         opened = {partition: self.stores[partition] for partition in numbers}
         overrides = roll_forward(opened, self.works, self.settings, self.wanted)
@@ -208,6 +204,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         for partition, positions in next_offsets.items():
             if positions or partition in rows:
                 self.stores[partition].write(rows.get(partition, []), positions)
+        self.absence.committed(output)
         self._remember(writes)
 
     def follow(self, seconds: float) -> bool:
@@ -217,6 +214,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         if now >= self._next_overrides:
             self._next_overrides = now + _OVERRIDES_S
             new_overrides = self.overrides.take()
+        self.absence.follower.follow()
         return self._follow_catalog(seconds) or new_overrides
 
     def close(self) -> None:
@@ -224,6 +222,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         if hasattr(self, "reader"):
             self.reader.close()
         self.overrides.close()
+        self.absence.follower.close()
         for partition in list(self.stores):
             self.stores.pop(partition).close()
         if hasattr(self, "_table"):

@@ -1,4 +1,4 @@
-"""View of the ledger for a batch or a background task: its stores, the writes since the last commit, and the table of works."""
+"""Events and view of the ledger. The view: its stores, the writes since the last commit, and the table of works."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 import orjson
 
 from reflink.entities import Work
+from schemas import ManifestEvent, OutcomesEvent
 from workers.ledger.papers import KnownPaper, PaperCache
 from workers.ledger.stores.outcome_store import PartitionStore, Table
 from workers.ledger.stores.work_table import Change
@@ -23,6 +24,14 @@ PROPAGATION: Final = "woken"
 SWEEP: Final = "sweep"
 #: The ``table_id`` of the table of works with which the store was last compared.
 WORKS: Final = "works"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEvent:
+    """Event of ``outcomes`` with its partition. ``event`` is None for a record of ``catalog``, which is only checked."""
+
+    partition: int
+    event: ManifestEvent | OutcomesEvent | None
 
 
 class WorksByKey(Protocol):

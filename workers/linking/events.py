@@ -21,10 +21,14 @@ T = TypeVar("T")
 
 
 class JudgedBy(NamedTuple):
-    """The name of the encoder and the fingerprint of the policy (reflink.linking.policy) behind an outcome; None if unknown."""
+    """The name of the encoder and the fingerprint of the policy (reflink.linking.policy) behind an outcome; None if unknown.
+
+    ``absent``: the share of absent works that the policy assumes.
+    """
 
     model: str | None
     policy: str | None
+    absent: float = 0.5
 
 
 def add_outcomes(
@@ -70,6 +74,7 @@ def _envelope(paper: PaperEvent, catalog_offset: int, by: JudgedBy) -> dict[str,
         "woken": paper.woken,
         "model": by.model,
         "policy": by.policy,
+        "absent": by.absent,
         "catalog_offset": catalog_offset,
     }
 

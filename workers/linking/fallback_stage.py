@@ -28,7 +28,7 @@ class FallbackView:
 
     catalog: Catalog
     accept: float
-    absent: float
+    precision: float | None
     versions: Versions
     now: int
 
@@ -46,7 +46,8 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
     follows = ("catalog",)
 
     def __init__(self, settings: FallbackSettings, clock: Callable[[], float] = time.time) -> None:
-        self.settings, self._clock, self._accept = settings, clock, settings.accept()
+        self.settings, self._clock = settings, clock
+        settings.check_precision()
 
     def warm(self) -> None:
         """Open the catalog and read its topic to the end. Raises SnapshotError."""
@@ -66,12 +67,15 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         """Return the catalog at the version that the semantic stage used, or a newer one, so that its candidates are known."""
         self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
         settings = self.settings
-        return FallbackView(self.catalog, self._accept, settings.absent, settings.versions, int(self._clock() * 1000))
+        return FallbackView(
+            self.catalog, settings.min_probability, settings.link_precision, settings.versions, int(self._clock() * 1000)
+        )
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
         """Return the outcomes, one event per paper.
 
-        They carry the catalog offset, model and policy of the semantic stage; its catalog is the older of both versions.
+        They carry the catalog offset, model, policy and share of absent works of the semantic stage. Its catalog is the older
+        of both versions, and the verdict here assumes the same share.
         """
         output, watch = Output(), Stopwatch()
         # One search for all references of a profile reads the index once.
@@ -81,13 +85,14 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         judged: dict[tuple[int, JudgedBy], list[tuple[PaperEvent, Outcome]]] = {}
         for profile, events in by_profile.items():
             policy = Policy(
-                profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept, absent=view.absent,
+                profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept, precision=view.precision,
                 versions=view.versions,
             )  # fmt: skip
             opens = [item for event in events for item in event.items]
-            links = iter(lexical_step(opens, view.catalog, policy, watch=watch))
+            absent = [event.absent for event in events for _ in event.items]
+            links = iter(lexical_step(opens, view.catalog, policy, watch=watch, absent=absent))
             for event in events:
-                outcomes = judged.setdefault((event.catalog_offset, JudgedBy(event.model, event.policy)), [])
+                outcomes = judged.setdefault((event.catalog_offset, JudgedBy(event.model, event.policy, event.absent)), [])
                 outcomes += [
                     (event, Outcome(reference=item.reference, link=next(links), forbidden=item.forbidden))
                     for item in event.items

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from reflink.catalog import Catalog
@@ -13,11 +13,13 @@ from reflink.entities import Link
 from reflink.errors import DeviceMissing, NoMemory
 from reflink.linking.linker import semantic_step
 from reflink.linking.policy import Open, Policy
+from reflink.linking.shares import Shares
 from reflink.stopwatch import Stopwatch
 from reflink.verdict.judge import warm
 from schemas import Outcome, ReferenceEvent
 from schemas.envelope import PaperEvent
 from schemas.references import required_offset
+from workers.absence.follower import AbsenceFollower, show_fixed
 from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import Arithmetic, LinkerSettings
@@ -38,6 +40,7 @@ _CHECK_S: Final = 2.0
 class LinkerView:
     """The catalog at one version, the encoder of references, and the time of the decision in milliseconds since 1970.
 
+    ``shares``: the shares of absent works, instead of that of the policy.
     ``precise``: the encoder of works, for references whose best two candidates are too close for a faster encoder; None if
     works and references have the same encoder.
     """
@@ -47,6 +50,7 @@ class LinkerView:
     policy: Policy
     now: int
     precise: Encoder | None = None
+    shares: Shares = field(default_factory=Shares)
 
     def after(self, output: Output) -> LinkerView:
         """Return this view: linking does not change the catalog."""
@@ -101,7 +105,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     inputs = ("references",)
     background_inputs = ("retries",)
     outputs = ("fallback", "outcomes")
-    follows = ("catalog",)
+    follows = ("catalog", "absence")
 
     def __init__(self, settings: LinkerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
@@ -116,10 +120,14 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             semantic_mode=settings.semantic_mode,
             sure=settings.sure,
             refuse=settings.refuse,
-            accept=settings.accept(),
-            absent=settings.absent,
+            accept=settings.min_probability,
+            precision=settings.link_precision,
             versions=settings.versions,
         )
+        settings.check_precision(0.5 if settings.absent == "auto" else settings.absent)
+        self._fixed = Shares() if settings.absent == "auto" else Shares(settings.absent)
+        #: The follower of the learnt shares; None if the settings fix the share.
+        self._absence: AbsenceFollower | None = None
 
     def warm(self) -> None:
         """Load the model, open the catalog, place its vectors and read the catalog topic to its end.
@@ -127,6 +135,11 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         Raises ModelNotFound, SnapshotError, BadSettings (no such device) or DeviceFull.
         """
         settings = self.settings
+        if settings.absent == "auto" and settings.profile == "production":
+            self._absence = AbsenceFollower(settings)
+            self._absence.start()
+        else:
+            show_fixed(self._fixed.overall)
         of_works, self.encoder = load_encoders(settings)
         self._of_works = None if of_works is self.encoder else of_works
         from workers.linking import device_placement
@@ -160,7 +173,13 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         """Return a view of the catalog, at smallest at the version that the events from ``retries`` require."""
         with _report_full_device("new works", smallest=True):
             self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
-        return LinkerView(self.catalog, self.encoder, self.policy, int(self._clock() * 1000), self._of_works)
+        now = int(self._clock() * 1000)
+        return LinkerView(self.catalog, self.encoder, self.policy, now, self._of_works, self.view_shares)
+
+    @property
+    def view_shares(self) -> Shares:
+        """The shares of absent works in use: those of the settings, or the learnt ones."""
+        return self._fixed if self._absence is None else self._absence.shares
 
     def handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         """Return outcomes and open references, each as one event per paper (split at 512 KB). Raises DeviceFull.
@@ -173,6 +192,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
 
     def _handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         references = [event.reference for event in batch]
+        absent = [view.shares.of(event.citing) for event in batch]
         output, watch = Output(), Stopwatch()
         tokens_before, tokenised_s = view.encoder.tokens_read, view.encoder.spent.tokens_s
         settled = semantic_step(
@@ -183,19 +203,23 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             watch=watch,
             precise=view.precise,
             forbidden=[event.forbidden for event in batch],
+            absent=absent,
         )
         output.observed.tokens = view.encoder.tokens_read - tokens_before
         watch.move(view.encoder.spent.tokens_s - tokenised_s, "model", "tokens")
-        links: list[tuple[PaperEvent, Outcome]] = []
-        opens: list[tuple[PaperEvent, Open]] = []
-        for event, result in zip(batch, settled, strict=True):
-            if isinstance(result, Link):
-                links.append((event, Outcome(reference=event.reference, link=result, forbidden=event.forbidden)))
-            else:
-                opens.append((event, result))
-        by = JudgedBy(view.encoder.name, view.policy.fingerprint())
-        add_outcomes(output, links, view.catalog.offset, view.now, by)
-        output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile, by)
+        for share in dict.fromkeys(absent):
+            links: list[tuple[PaperEvent, Outcome]] = []
+            opens: list[tuple[PaperEvent, Open]] = []
+            for event, result, assumed in zip(batch, settled, absent, strict=True):
+                if assumed != share:
+                    continue
+                if isinstance(result, Link):
+                    links.append((event, Outcome(reference=event.reference, link=result, forbidden=event.forbidden)))
+                else:
+                    opens.append((event, result))
+            by = JudgedBy(view.encoder.name, replace(view.policy, absent=share).fingerprint(), share)
+            add_outcomes(output, links, view.catalog.offset, view.now, by)
+            output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile, by)
         watch.lap("encode")
         output.observed.seconds.update(watch.seconds)
         return output
@@ -212,6 +236,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     def follow(self, seconds: float) -> bool:
         """Encode and add new works for at most ``seconds``. Return whether there were any. Raises DeviceFull."""
         self._show_memory()
+        if self._absence is not None:
+            self._absence.follow()
         with _report_full_device("new works", smallest=True):
             return self.follower.apply(seconds)
 
@@ -239,6 +265,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         return True
 
     def close(self) -> None:
-        """Stop following the catalog."""
+        """Stop following the topics."""
+        if self._absence is not None:
+            self._absence.close()
         if hasattr(self, "follower"):
             self.follower.close()

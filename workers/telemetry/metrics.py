@@ -48,6 +48,15 @@ REASONS = Counter("reflink_reasons_total", "Reasons given for outcomes.", ["reas
 PROBABILITIES = Histogram(
     "reflink_probability", "The verdict's probability of the outcome's best candidate.", ["linked"], buckets=_PROBABILITIES
 )
+# The share of references whose work is absent from the catalog, which the linker assumes and the ledger estimates. source is
+# "all", or the registrant of the citing papers' DOIs for at most 16 sources with most references.
+ABSENT_SHARE = Gauge("reflink_absent_share", "Share of absent works in use.", ["source"])
+ABSENT_ESTIMATE = Gauge("reflink_absent_share_estimate", "Estimated share of absent works.", ["source"])
+ABSENT_REFERENCES = Gauge(
+    "reflink_absent_share_references",
+    "References behind the estimate, older ones with a smaller weight.",
+    ["source"],
+)
 SCORES = Histogram("reflink_score", "Score of the outcome's best candidate.", ["method"], buckets=_SCORES)
 # What the ledger did with an outcome: published, unchanged, late (an older version), gone (tombstone), withdrawn (the cited
 # work is gone), overridden (by a curator), too-large (for its topic, so neither published nor re-evaluated).

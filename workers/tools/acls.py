@@ -66,7 +66,8 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "check": smoke_test.READS,
     "withdraw": ("manifests",),
     "override": ("links", "overrides"),
-    "replay": ("catalog", "links", "overrides"),  # the catalog for a dry run, and for the end of the topic
+    # The catalog and the shares of absent works for a dry run; the catalog also for the end of the topic.
+    "replay": ("absence", "catalog", "links", "overrides"),
 }
 
 #: Tools that check the topics before they start, as workers do.

@@ -1,4 +1,4 @@
-"""Fitting of the verdict's scorecards: signs, folds, the weight of each source, and the measured precision."""
+"""Fitting of the verdict's scorecards: signs, folds, the weight of each source, and the measured rates of links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reflink.evaluation import fitting
-from reflink.evaluation.fitting import LEAST, MOST, balanced, fit, precisions
+from reflink.evaluation.fitting import LEAST, MOST, balanced, fit, rates
 from reflink.evaluation.pairs import Pairs
 from reflink.verdict import Evidence, Model
 from reflink.verdict.evidence import COLUMN, UNTITLED
@@ -64,33 +64,30 @@ def made_up(given: list[tuple[int, float, bool, bool, int]], asked: int = 3) -> 
 
 
 class Titles:
-    """Return the similarity of the title as probability."""
+    """Return the similarity of the title as log-odds."""
 
-    def probabilities(self, given: Any) -> Any:
+    def log_odds(self, given: Any) -> Any:
         return given[:, COLUMN["title"]]
 
 
-def test_precision_is_of_the_best_remaining_pair_where_half_is_absent() -> None:
+def test_rates_are_of_the_best_remaining_pairs_in_both_open_worlds() -> None:
     measured = made_up(
         [
-            (0, 0.96, True, False, 0), (0, 0.3, False, False, 0),  # linked rightly
-            (1, 0.99, True, True, 0), (1, 0.92, False, False, 0),  # the right one is not in the open world
-            (2, 0.55, True, False, 0),  # linked rightly, with less confidence
-            (5, 1.0, False, False, 0),  # another form, not measured
+            (0, 3.0, True, False, 0), (0, 1.0, False, True, 0),  # right while its work is present, else another work
+            (1, 2.0, True, True, 0), (1, 5.0, False, True, 0),  # wrong, since another work is more similar; else no candidate
+            (2, -1.0, True, False, 0),  # right from a low probability on; else no candidate
+            (5, 9.0, False, False, 0),  # another form, not measured
+            (7, 9.0, False, False, 1),  # another source, not measured
         ]
     )  # fmt: skip
-    reached = dict(precisions(measured, [Titles()]))  # type: ignore[list-item]
-    assert reached[0.05] == reached[0.5] == pytest.approx(2 / 3, abs=1e-5)
-    assert reached[0.6] == 0.5
-    assert reached[0.95] == 1.0
-    assert 0.97 not in reached, "no link is so probable"
-    assert set(reached) <= set(LEAST)
-
-
-def test_precision_counts_absent_references_by_their_weight() -> None:
-    measured = made_up([(0, 0.96, True, False, 0), (7, 0.92, False, False, 1), (8, 0.91, False, False, 1)])
-    weighted = replace(measured, weight=np.array([1.0, 0.25, 0.25]))
-    assert dict(precisions(weighted, [Titles()]))[0.9] == pytest.approx(1 / 1.5, abs=1e-5)  # type: ignore[list-item]
+    found = {rate.least: rate[1:] for rate in rates(measured, [Titles()], np.array([False, True, False]))}  # type: ignore[list-item]
+    third = pytest.approx(1 / 3, abs=1e-5)
+    assert found[-1.0] == (pytest.approx(2 / 3, abs=1e-5), third, third)
+    assert found[1.0] == (third, third, third)
+    assert found[1.5] == (third, third, 0)
+    assert found[3.5] == (0, third, 0)
+    assert found[5.5] == (0, 0, 0)
+    assert [*found] == [*LEAST]
 
 
 def test_the_lighter_source_of_a_card_counts_as_much_up_to_a_limit() -> None:

@@ -53,12 +53,13 @@ def test_the_file_is_a_model_with_facts_about_its_training(trained: Path) -> Non
     assert str(trained.parent) not in trained.read_text()
 
 
-def test_precisions_ascend_with_the_probabilities(trained: Path) -> None:
-    precisions_ = Model.from_dict(json.loads(trained.read_bytes())).precisions
-    least, reached = zip(*precisions_, strict=True)
-    assert list(least) == [value for value in LEAST if value in least] != []
-    assert list(reached) == sorted(reached), "right and wrong pairs are separable here"
-    assert reached[-1] == 1.0
+def test_rates_descend_with_the_log_odds(trained: Path) -> None:
+    found = Model.from_dict(json.loads(trained.read_bytes())).rates
+    assert [rate.least for rate in found] == [*LEAST]
+    assert [rate.right for rate in found] == sorted((rate.right for rate in found), reverse=True)
+    linked = [rate for rate in found if rate.right]
+    assert linked[0].right == 1
+    assert linked[-1].precision(0.5) == 1.0, "right and wrong pairs are separable here"
 
 
 def test_each_paper_is_listed_once_in_its_fold(trained: Path) -> None:

@@ -109,8 +109,8 @@ def test_a_case_ranks_its_candidates_by_their_separate_verdicts(
     for cited, score, method in candidates:
         case.propose([(cited, score)], method)
         if often:
-            judge_all([case], judge, 0.5)
-    judge_all([case], judge, 0.5)
+            judge_all([case], judge)
+    judge_all([case], judge)
     certain: list[tuple[str, float, Method]] = [(each, 1.0, "identifier") for each in bearing]
     certain += [(each, 1.0, "place") for each in placed]
     expected = plain(REFERENCE, catalog, bearing, certain + candidates)
@@ -144,9 +144,9 @@ def test_a_batch_of_cases_needs_one_pass_and_has_the_verdicts_of_single_cases(
         return made
 
     together, alone, judge = cases(), cases(), Counting()
-    judge_all(together, judge, 0.5)
+    judge_all(together, judge)
     for case in alone:
-        judge_all([case], JUDGE, 0.5)
+        judge_all([case], JUDGE)
     assert len(judge.passes) <= 1
     for one, other in zip(together, alone, strict=True):
         assert [each[:4] for each in one.ranked()] == [(*each[:3], pytest.approx(each.probability)) for each in other.ranked()]
@@ -154,9 +154,9 @@ def test_a_batch_of_cases_needs_one_pass_and_has_the_verdicts_of_single_cases(
 
 def judged(catalog: Catalog, reference: Reference = REFERENCE, bearers: tuple[str, ...] = (), **more: Any) -> Case:
     """Return a case with verdicts on all works."""
-    case = Case(reference, bearers, more.get("places", ()), catalog)
+    case = Case(reference, bearers, more.get("places", ()), catalog, absent=more.get("absent", 0.5))
     case.propose(((work.id, 0.5) for work in catalog), "semantic")
-    judge_all([case], JUDGE, more.get("absent", 0.5))
+    judge_all([case], JUDGE)
     return case
 
 
@@ -189,7 +189,7 @@ def test_an_outcome_without_a_link_has_the_evidence_of_the_best_candidate() -> N
 def test_an_outcome_without_candidates_has_no_evidence(why: Any) -> None:
     case = Case(ELSEWHERE, (), (), catalog_of([]))
     judge = Counting()
-    judge_all([case], judge, 0.5)
+    judge_all([case], judge)
     link = case.no_link(why, judge)
     assert (link.unresolved, link.probability, link.runner_up, link.reasons, link.evidence) == (why, None, None, (), {})
     assert case.link(0.0, judge) is None
@@ -257,7 +257,7 @@ def test_two_works_at_the_locator_of_a_reference_without_title_are_ambiguous(
     reference = BY_LOCATOR.model_copy(update=ids)
     bearers = [*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)]
     case = Case(reference, bearers, catalog.places(reference), catalog)
-    judge_all([case], shipped(), 0.5)
+    judge_all([case], shipped())
     link = case.link(0.5, shipped()) or case.no_link("no-candidate", shipped(), 0.5)
     assert (link.cited, link.unresolved) == outcome
     assert link.runner_up is not None

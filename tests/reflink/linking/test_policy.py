@@ -12,15 +12,17 @@ from reflink.linking.policy import Policy
 
 OTHER: dict[str, Any] = {
     "threshold": 0.5, "semantic_mode": "TA", "lexical_mode": "TVL", "sure": 0.9, "refuse": 0.01, "accept": 0.6, "candidates": 6,
-    "lexical_floor": 0.2, "absent": 0.4, "versions": "link",
+    "lexical_floor": 0.2, "absent": 0.4, "versions": "link", "precision": 0.99,
 }  # fmt: skip
-IDLE = {"paper": {"sure", "refuse", "accept", "lexical_floor", "absent", "versions"}, "production": {"threshold"}}
+IDLE = {
+    "paper": {"sure", "refuse", "accept", "precision", "lexical_floor", "absent", "versions"}, "production": {"threshold"},
+}  # fmt: skip
 
 
 def test_the_fingerprint_is_the_same_on_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Topics keep fingerprints for years, so a change here changes the contract."""
     monkeypatch.setitem(shipped.SHA256, "verdict/model.json", "0" * 64)
-    assert Policy().fingerprint() == "8379d6b3"
+    assert Policy().fingerprint() == "bcf22c28"
     assert Policy(profile="paper").fingerprint() == "edd60af2"
 
 

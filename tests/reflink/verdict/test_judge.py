@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from importlib import resources
 
 import numpy as np
@@ -121,14 +120,14 @@ def test_shipped_points_have_the_signs_of_their_features() -> None:
     assert model.contradiction < 0 < model.identifier
 
 
-def test_shipped_precisions_are_sorted_by_probability() -> None:
-    precisions = shipped().precisions
-    least, reached = zip(*precisions, strict=True)
-    assert list(least) == sorted(set(least))
-    assert all(0.5 < share <= 1 for share in reached)
-    # Measured on the remaining links at each threshold, so not monotonic; but the highest is not below the lowest.
-    assert reached[-1] >= reached[0]
-    assert math.isclose(shipped().least_for(reached[0]), least[0])
+def test_fewer_links_reach_higher_shipped_log_odds() -> None:
+    rates = shipped().rates
+    for name in ("right", "wrong", "false"):
+        values = [getattr(rate, name) for rate in rates]
+        assert values == sorted(values, reverse=True)
+        assert 0 <= values[-1] <= values[0] <= 1
+    assert [rate.least for rate in rates] == sorted({rate.least for rate in rates}) != []
+    assert rates[0].precision(0.5) > 0.5
 
 
 def test_shipped_folds_exclude_each_paper_once() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 
 from reflink.errors import BadRecord
 from reflink.verdict import Evidence, Model
-from reflink.verdict.evidence import COLUMN
 from reflink.verdict.model import CARDS, SUBJECTS, prior, zeros
+from reflink.verdict.rates import Rate
 from reflink.verdict.scorecard import FEATURES, features
 from tests.profiles import examples
 from tests.reflink.verdict.evidences import evidences, model_of, models, rows
@@ -149,9 +148,9 @@ def test_a_model_round_trips_through_json(model: Model) -> None:
 def test_the_file_omits_points_of_zero_and_rounds_the_others() -> None:
     points, middle = zeros()
     points[0, :2] = 1 / 3, 0.00001
-    data = Model(points, middle, 5.3, -3.0, ((0.5, 0.99),), {"pairs": 3}).to_dict()
+    data = Model(points, middle, 5.3, -3.0, (Rate(0.5, 0.9, 0.01, 0.02),), {"pairs": 3}).to_dict()
     assert data["cards"]["titled"]["points"] == {FEATURES[0].name: 0.3333}
-    assert (data["precisions"], data["training"]) == ([[0.5, 0.99]], {"pairs": 3})
+    assert (data["rates"], data["training"]) == ([[0.5, 0.9, 0.01, 0.02]], {"pairs": 3})
 
 
 def test_a_model_of_other_features_is_refused() -> None:
@@ -172,22 +171,8 @@ def test_models_are_hashed_by_identity() -> None:
     assert {one: "a", other: "b"}[one] == "a"
 
 
-@given(st.lists(st.floats(0.5, 1), min_size=1, max_size=8), st.floats(0.5, 1))
-def test_the_probability_for_a_precision_is_the_lowest_that_reaches_it(reached: list[float], wanted: float) -> None:
-    precisions = tuple((at / 10, value) for at, value in enumerate(reached))
-    model = Model(*zeros(), 5.3, -3.0, precisions)
-    good = [least for least, value in precisions if value >= wanted]
-    if good:
-        assert model.least_for(wanted) == good[0]
-    else:
-        with pytest.raises(ValueError, match=re.escape(f"the highest is {max(reached):g}")):
-            model.least_for(wanted)
-
-
-def test_a_model_without_measurements_has_no_precision() -> None:
-    with pytest.raises(ValueError, match="was not reached"):
-        NOTHING.least_for(0.5)
-
-
-def test_the_columns_of_the_model_are_those_of_the_evidence() -> None:
-    assert COLUMN["card"] == Evidence._fields.index("card")
+@given(models, st.lists(evidences, min_size=1, max_size=4), st.data())
+def test_each_row_may_have_a_share_of_its_own(model: Model, found: list[Evidence], data: st.DataObject) -> None:
+    shares = [data.draw(st.floats(0.01, 0.99)) for _ in found]
+    together = model.log_odds(rows(found), np.array(shares))
+    np.testing.assert_allclose(together, [odds(model, each, share) for each, share in zip(found, shares, strict=True)])

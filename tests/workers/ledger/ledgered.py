@@ -10,9 +10,10 @@ from reflink.entities import Link, Reference, Work
 from schemas import LinkEvent, ManifestEvent, Outcome, OutcomesEvent, OverrideEvent, ReferenceEvent
 from tests.workers.ledger.worktables import MemoryWorkTable
 from workers.config.settings import LedgerSettings
-from workers.ledger.stage import LedgerEvent, LedgerStage, LedgerView
+from workers.ledger.stage import LedgerStage
 from workers.ledger.stores.key_index import keys_of
 from workers.ledger.stores.outcome_store import TABLES, Table, Topical
+from workers.ledger.view import LedgerEvent, LedgerView
 from workers.records import Message, Received
 from workers.stage import Output
 

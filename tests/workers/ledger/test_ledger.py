@@ -10,8 +10,8 @@ from schemas import CatalogEvent, LinkEvent
 from schemas.links import PaperState
 from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcomes
 from workers.ledger.apply_outcomes import apply_outcomes
-from workers.ledger.stage import LedgerEvent, LedgerView
 from workers.ledger.transaction import LedgerTransaction
+from workers.ledger.view import LedgerEvent, LedgerView
 from workers.records import Received
 from workers.stage import Output
 

@@ -67,9 +67,19 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, Any]]:
     return seen
 
 
+def test_the_fallback_judges_under_the_share_of_the_event():
+    few, many = (event("doi:10.1/p", WORKS[:1], 3).model_copy(update={"absent": share}) for share in (0.5, 0.9))
+    (first, second) = handled([few, many])
+    assert (first.absent, second.absent) == (0.5, 0.9)
+    low, high = second.items[0].link.probability, first.items[0].link.probability
+    assert low is not None
+    assert high is not None
+    assert low / (1 - low) == pytest.approx(high / (1 - high) / 9, rel=0.02)
+
+
 def handled(batch: Sequence[FallbackEvent]) -> list[OutcomesEvent]:
     stage = FallbackStage(FallbackSettings(kafka_bootstrap_servers="nowhere:1"))
-    output = stage.handle(batch, FallbackView(catalog(), 0.5, 0.5, "report", 7))
+    output = stage.handle(batch, FallbackView(catalog(), 0.5, None, "report", 7))
     assert {"text", "search", "verdict", "encode"} <= set(output.observed.seconds)
     return [OutcomesEvent.from_json(message.value or b"") for message in output.messages]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError
 from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
+from reflink.linking.shares import Shares
 from reflink.semantic import Encoder
 from reflink.semantic.encoder.spent import Spent
 from reflink.semantic.encoder.token_budget import TokenBudget
@@ -53,11 +55,12 @@ CITED = Work(id="doi:10.5555/cited", ids=Ids(doi="10.5555/cited"), title="Soil f
 TWIN = Work(id="doi:10.5555/twin", ids=Ids(doi="10.5555/twin"), title="Soil fungi of the wet forest", year=2001)
 
 
-def handled(*events: ReferenceEvent, policy: Policy | None = None) -> Output:
+def handled(*events: ReferenceEvent, policy: Policy | None = None, shares: Shares | None = None) -> Output:
     encoder: Any = Letters()
     catalog = Catalog.empty(dim=26, model=encoder.name, precision="fp32", lexical_mode=None)
     catalog.add_encoded([CITED, TWIN], encoder)
-    return LinkerStage(LinkerSettings()).handle(events, LinkerView(catalog, encoder, policy or Policy(), 7))
+    view = LinkerView(catalog, encoder, policy or Policy(), 7, shares=shares or Shares())
+    return LinkerStage(LinkerSettings()).handle(events, view)
 
 
 def citing(number: int, forbidden: tuple[str, ...] = (), woken: int = 0, **reference: Any) -> ReferenceEvent:
@@ -86,6 +89,28 @@ def test_events_name_model_policy_and_cause():
     assert [(each.woken, [item.reference.position for item in each.items]) for each in opens] == [(6, [3]), (0, [4])]
     named = {(each.model, each.policy) for each in (*outcomes, *opens)}
     assert named == {("letters@1", policy.fingerprint())}
+
+
+def test_a_reference_is_judged_under_the_share_of_its_source():
+    shares, policy = Shares(0.6, {"10.5555": 0.9}), Policy(sure=0.9)
+    ids = {"ids": Ids(doi="10.5555/cited")}
+    other = citing(3, **ids)
+    other = other.model_copy(update={"citing": "pmid:7", "reference": other.reference.model_copy(update={"citing": "pmid:7"})})
+    output = handled(citing(1, **ids), citing(2), other, policy=policy, shares=shares)
+    outcomes, opens = read(output, "outcomes", OutcomesEvent), read(output, "fallback", FallbackEvent)
+    assert [(each.citing, each.absent) for each in outcomes] == [(OWN, 0.9), ("pmid:7", 0.6)]
+    assert [(each.citing, each.absent) for each in opens] == [(OWN, 0.9)]
+    for each in (*outcomes, *opens):
+        assert each.policy == replace(policy, absent=each.absent).fingerprint()
+    (likely,) = read(handled(citing(1, **ids), policy=policy), "outcomes", OutcomesEvent)
+    assert (likely.absent, likely.policy) == (0.5, policy.fingerprint())
+    assert likely.items[0].link.probability > outcomes[0].items[0].link.probability  # type: ignore[operator]
+
+
+def test_a_fixed_share_replaces_the_learnt_ones():
+    assert LinkerStage(LinkerSettings(absent=0.3)).view_shares.of(OWN) == 0.3
+    assert LinkerStage(LinkerSettings(absent="auto")).view_shares.of(OWN) == 0.5
+    assert LinkerStage(LinkerSettings()).view_shares.of(OWN) == 0.5
 
 
 def test_a_forbidden_work_is_not_a_candidate_and_is_named_in_the_outcome():

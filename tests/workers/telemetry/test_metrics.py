@@ -59,6 +59,7 @@ FROM_THE_START: Final[dict[str, list[tuple[str, dict[str, str]]]]] = {
         ("reflink_ledger_decisions_total", {"decision": "late"}),
         ("reflink_dead_letters_total", {"topic": "catalog", "reason": "BadRecord"}),
         ("reflink_dead_letters_total", {"topic": "overrides", "reason": "BadRecord"}),
+        ("reflink_absent_share_references", {"source": "all"}),
     ],
 }
 EVERYWHERE: Final = [

@@ -25,8 +25,8 @@ def names(grants: list[Grant], *operations: str) -> set[str]:
 
 def test_the_rights_of_a_worker_follow_from_its_stage():
     grants = worker_grants(LedgerStage, "p.")
-    assert names(grants, "READ") == {"p.outcomes", "p.catalog", "p.links", "p.manifests", "p.overrides"}
-    assert names(grants, "WRITE") == {"p.links", "p.manifests", "p.catalog", "p.retries", "p.dead-letters"}
+    assert names(grants, "READ") == {"p.outcomes", "p.catalog", "p.links", "p.manifests", "p.overrides", "p.absence"}
+    assert names(grants, "WRITE") == {"p.links", "p.manifests", "p.catalog", "p.retries", "p.absence", "p.dead-letters"}
     assert [grant for grant in grants if grant.resource != "topic"] == [
         Grant("group", "p.ledger", "literal", "READ"),
         Grant("transactional-id", "p.ledger-", "prefixed", "WRITE"),
@@ -41,8 +41,8 @@ def test_no_worker_may_create_or_change_topics(stage: Any):
     assert grants == sorted(set(grants))
 
 
-@pytest.mark.parametrize(("topic", "writer"), [("links", "ledger"), ("overrides", "override")])
-def test_links_and_overrides_have_one_writer_each(topic: str, writer: str):
+@pytest.mark.parametrize(("topic", "writer"), [("links", "ledger"), ("overrides", "override"), ("absence", "ledger")])
+def test_links_overrides_and_shares_have_one_writer_each(topic: str, writer: str):
     grants = {name: worker_grants(stage, "p.") for name, stage in STAGES.items()}
     grants |= {tool: tool_grants(tool, "p.", ["papers"]) for tool in TOOLS}
     assert [name for name, each in grants.items() if f"p.{topic}" in names(each, "WRITE")] == [writer]
