@@ -80,7 +80,9 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gath
         if not title and (fields := fields_of(reference)):
             only[row] = fields
             (venue, year, volume, page), text = fields, ""
-        title = title or chapter or (not volume and venue) or ""
+        title = title or chapter or ""
+        if not title and venue and not volume:  # a book, whose own venue is not named
+            title, venue = venue, None
         if len(names) > AUTHOR_LIMIT:
             names = names[:AUTHOR_LIMIT]
         parts += (title, venue or "", volume or "", page or "", text, "")

@@ -136,7 +136,7 @@ def _side_by_side(words: Hashes, reference: Any, volume: np.uint64, page: np.uin
     """Return whether the citation has the volume and, at most one word later, the page."""
     end = reference.words_end
     for at in range(reference.words, end):
-        if words[at, 0] == volume:
+        if words[at, 0] == volume or words[at, 1] == volume:  # "71", or "C71" in the section of a journal
             for other in range(at + 1, min(at + 3, end)):
                 if words[other, 0] == page or words[other, 1] == page:
                     return True
@@ -187,11 +187,10 @@ def place(
         digits = _number(letters, p, p_end)
         digits_hash = hashed(letters, digits, p_end)
         if v_end > v and p_end > p:
-            beside = has(words, shift, volume_hash) and (
-                _side_by_side(hashes, reference, volume_hash, page_hash)
-                or (p < digits < p_end and _side_by_side(hashes, reference, volume_hash, digits_hash))
+            beside = _side_by_side(hashes, reference, volume_hash, page_hash) or (
+                p < digits < p_end and _side_by_side(hashes, reference, volume_hash, digits_hash)
             )
-        if v_end > v and not beside and d_end - d > 1 and has(words, shift, volume_hash):
+        if v_end > v and not beside and d_end - d > 1:
             beside = _side_by_side(hashes, reference, volume_hash, hashed(letters, d, d_end))
         if v_end > v:
             volume = 1.0 if beside or (v_end - v > 1 and has(words, shift, volume_hash)) else UNSEEN

@@ -224,7 +224,9 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
     if only is not None:
         reference = reference.model_copy(update={**only._asdict(), "raw_text": "", "raw_noid": None})
     reference, work = (each.model_copy(update={"year": said_year(each.year)}) for each in (reference, work))
-    title = (reference.title or reference.chapter_title or (None if reference.volume else reference.venue) or "")[:400]
+    if not reference.title and not reference.chapter_title and not reference.volume and reference.venue:
+        reference = reference.model_copy(update={"title": reference.venue, "venue": None})
+    title = (reference.title or reference.chapter_title or "")[:400]
     other = (work.title or (None if work.volume else work.venue) or "")[:400]
     x, y = fold(title).replace(" ", ""), fold(other).replace(" ", "")
     raw = fold(reference.raw_query[:1500])
@@ -306,7 +308,7 @@ def place(volume: str, page: str, work: Work, raw: str) -> dict[str, float]:
     def beside(pages: set[str]) -> bool:
         """The volume, and at most one word later one of these pages, which may be in a word with letters."""
         return any(
-            a == work_volume and any({each, number_in(each)} & pages for each in (b, c))
+            work_volume in (a, number_in(a)) and any({each, number_in(each)} & pages for each in (b, c))
             for a, b, c in zip(words, [*words[1:], ""], [*words[2:], "", ""], strict=False)
         )
 
