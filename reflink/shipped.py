@@ -14,7 +14,7 @@ from reflink.errors import ModelNotFound
 #: File, beneath the package ``reflink`` -> sha256 in hexadecimal digits.
 SHA256: Final[dict[str, str]] = {
     "recognition/weights.npz": "7c755b73f2d230ee5597ce00330aa505a9b8530b504b90b026c456d9e0c2590a",
-    "verdict/model.json": "07c8fcfbd5320469af0dd902c3c18e2b74e9e7768168ffc9ba5089eb5983dfe9",
+    "verdict/model.json": "399bed50d60c7b105d01146ec42ee0cc00ee93ec36a41e75d9efb3b62664271c",
 }
 
 
