@@ -149,19 +149,14 @@ class VerdictSettings(CatalogSettings):
     """Settings on which linker and fallback must agree: the probability required for a link."""
 
     min_probability: float = Field(
-        Policy().accept,
-        gt=0,
-        le=1,
+        Policy().accept, gt=0, le=1,
         description="Profile `production`: minimum probability of a link. Linker and fallback need the same value.",
-    )
+    )  # fmt: skip
     link_precision: float | None = Field(
-        None,
-        gt=0,
-        lt=1,
+        None, gt=0, lt=1,
         description="Instead of `min_probability`: the required share of correct links, e.g. 0.997. The minimum probability "
         "follows from measured rates of links and the share of absent works (docs/accuracy.md).",
-    )
-
+    )  # fmt: skip
     versions: Versions = Field(
         Policy().versions,
         description="Profile `production`, where the best candidate is another version of the cited work: `report` names it in "
