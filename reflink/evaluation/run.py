@@ -188,7 +188,7 @@ class _Session:
         judges: HeldOut,
         policy: Policy,
         identifiers: bool,
-        learnt: bool,
+        learnt: bool = False,
     ) -> None:
         self.queries, self.groups, self.encoder, self.judges, self.policy = queries, groups, encoder, judges, policy
         self.learnt = learnt

@@ -93,7 +93,9 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gath
     for work in works:
         title, names, venue, year, volume, page, ids = _of_work(work.__dict__)
         doi = ids.__dict__["doi"]
-        title = title or (not volume and venue) or ""
+        title = title or ""
+        if not title and venue and not volume:
+            title, venue = venue, None
         if len(names) > AUTHOR_LIMIT:
             names = names[:AUTHOR_LIMIT]
         parts += (title, venue or "", volume or "", page or "", "", doi[-_DOI_END:] if doi else "")

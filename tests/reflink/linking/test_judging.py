@@ -288,7 +288,7 @@ def of_versions(reference: Reference, *which: int, title: str | None = None, **m
     )  # fmt: skip
     case = Case(reference, catalog.lookup(reference.ids), (), catalog)
     case.propose(((work.id, 0.5) for work in catalog), "semantic")
-    judge_all([case], shipped(), 0.5)
+    judge_all([case], shipped())
     return case.link(0.5, shipped()) or case.no_link("no-candidate", shipped(), 0.5, **more)
 
 

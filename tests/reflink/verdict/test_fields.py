@@ -31,7 +31,7 @@ def _work(**given: object) -> Work:
 
 
 def venue_similarity(a: str, b: str) -> float:
-    return evidence(_reference(venue=a), _work(venue=b)).venue
+    return evidence(_reference(venue=a, volume="1"), _work(venue=b, volume="1")).venue
 
 
 def authors(reference: Reference, work: Work) -> tuple[float, float, float]:
