@@ -81,8 +81,8 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gath
             only[row] = fields
             (venue, year, volume, page), text = fields, ""
         title = title or chapter or ""
-        if not title and venue and not volume:  # a book, whose own venue is not named
-            title, venue = venue, None
+        if not title and venue and not volume:  # a book: works name its publisher as their venue
+            title, venue = venue, reference.publisher or venue
         if len(names) > AUTHOR_LIMIT:
             names = names[:AUTHOR_LIMIT]
         parts += (title, venue or "", volume or "", page or "", text, "")
@@ -93,9 +93,7 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gath
     for work in works:
         title, names, venue, year, volume, page, ids = _of_work(work.__dict__)
         doi = ids.__dict__["doi"]
-        title = title or ""
-        if not title and venue and not volume:
-            title, venue = venue, None
+        title = title or (not volume and venue) or ""
         if len(names) > AUTHOR_LIMIT:
             names = names[:AUTHOR_LIMIT]
         parts += (title, venue or "", volume or "", page or "", "", doi[-_DOI_END:] if doi else "")

@@ -225,11 +225,9 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         reference = reference.model_copy(update={**only._asdict(), "raw_text": "", "raw_noid": None})
     reference, work = (each.model_copy(update={"year": said_year(each.year)}) for each in (reference, work))
     if not reference.title and not reference.chapter_title and not reference.volume and reference.venue:
-        reference = reference.model_copy(update={"title": reference.venue, "venue": None})
+        reference = reference.model_copy(update={"title": reference.venue, "venue": reference.publisher or reference.venue})
     title = (reference.title or reference.chapter_title or "")[:400]
-    if not work.title and not work.volume and work.venue:
-        work = work.model_copy(update={"title": work.venue, "venue": None})
-    other = (work.title or "")[:400]
+    other = (work.title or (None if work.volume else work.venue) or "")[:400]
     x, y = fold(title).replace(" ", ""), fold(other).replace(" ", "")
     raw = fold(reference.raw_query[:1500])
     text, raw_words = raw.replace(" ", ""), words_of_text(raw)

@@ -31,7 +31,7 @@ def _work(**given: object) -> Work:
 
 
 def venue_similarity(a: str, b: str) -> float:
-    return evidence(_reference(venue=a, volume="1"), _work(venue=b, volume="1")).venue
+    return evidence(_reference(venue=a), _work(venue=b)).venue
 
 
 def authors(reference: Reference, work: Work) -> tuple[float, float, float]:
@@ -293,3 +293,15 @@ def test_a_missing_subtitle_is_an_extension_and_a_missing_part_number_is_not() -
 )
 def test_identifiers(reference: Ids, work: Ids, agree: float) -> None:
     assert evidence(_reference(ids=reference.to_dict()), _work(ids=work.to_dict())).identifier == agree
+
+
+def test_the_publisher_is_the_venue_of_a_book():
+    book = {"venue": "Statistical power analysis", "year": 1988}
+    work = _work(title="Statistical power analysis", venue="Erlbaum Associates", year=1988)
+    assert evidence(_reference(**book), work).venue == 0.0
+    assert evidence(_reference(**book, publisher="Erlbaum Associates"), work).venue == 1.0
+
+
+def test_a_volume_with_the_letter_of_a_section_is_found_in_a_text():
+    found = evidence(_reference(raw_text="Li A (2015). Wheat yields. Acta Cryst. C71, 3-8."), _work(volume="71", fpage="3"))
+    assert (found.volume, found.page) == (1.0, 1.0)
