@@ -92,7 +92,7 @@ def test_events_name_model_policy_and_cause():
 
 
 def test_a_reference_is_judged_under_the_share_of_its_source():
-    shares, policy = Shares(0.6, {"10.5555": 0.9}), Policy(sure=0.9)
+    shares, policy = Shares(0.6, {"10.5555": 0.9}), Policy(sure=0.6)
     ids = {"ids": Ids(doi="10.5555/cited")}
     other = citing(3, **ids)
     other = other.model_copy(update={"citing": "pmid:7", "reference": other.reference.model_copy(update={"citing": "pmid:7"})})
