@@ -91,9 +91,8 @@ class Evaluation:
             found["open"]["rule"] = self.rule
         if self.tables:
             found["tables"] = self.tables
-        named = {
-            each.rid for name, some in self.outcomes.items() if not name.startswith("pubmed") for each in some if each.suspect
-        }
+        of_articles = (some for name, some in self.outcomes.items() if not name.startswith(("pubmed", "mixture")))
+        named = {each.rid for some in of_articles for each in some if each.suspect}
         return {**found, "about": {**self.about, "suspects": len(named)}}
 
     def with_verdicts(self, judgements: Judgements) -> Evaluation:
