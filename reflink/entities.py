@@ -177,13 +177,18 @@ class Reference(Entity):
 
 
 class Work(Entity):
-    """A possible target of a reference. ``status``: ``retracted``, ``concern``, …; absent for a work without such a notice."""
+    """A possible target of a reference. ``status``: ``retracted``, ``concern``, …; absent for a work without such a notice.
+
+    ``venue_abbreviations`` are other names of the venue, ``issns`` its ISSNs (print, online).
+    """
 
     id: str
     ids: Ids = Ids()
     title: str | None = None
     authors: tuple[str, ...] = ()
     venue: str | None = None
+    venue_abbreviations: tuple[str, ...] = ()
+    issns: tuple[str, ...] = ()
     year: int | None = None
     volume: str | None = None
     fpage: str | None = None
@@ -252,8 +257,9 @@ class Paper(Entity):
         """Return the paper as a target of other papers' references, with the status that its own relations give it."""
         kinds = {related.kind for related in self.related}
         return Work(
-            id=self.id, ids=self.ids, title=self.title, authors=self.authors, venue=self.venue, year=self.year,
-            volume=self.volume, fpage=self.fpage, status=next((_STATUS[kind] for kind in _STATUS if kind in kinds), None),
+            id=self.id, ids=self.ids, title=self.title, authors=self.authors, venue=self.venue,
+            venue_abbreviations=self.venue_abbreviations, issns=self.issns, year=self.year, volume=self.volume,
+            fpage=self.fpage, status=next((_STATUS[kind] for kind in _STATUS if kind in kinds), None),
         )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from reflink.entities import ID_KINDS, Reference, Work
 from reflink.folding import folded_words
 
 #: Version of the rules for keys.
-RULES: Final = 2
+RULES: Final = 3
 #: Maximum number of keys of a record.
 MAX_KEYS: Final = 16
 

@@ -53,7 +53,7 @@ def reference_places(reference: Reference) -> tuple[str, ...]:
     author = fields.last_names[0] if fields.last_names else reference.collab
     found = _places(author, fields.year, fields.volume, fields.first_page)
     if not found and (only := fields_of(reference)):
-        return _places(None, only.year, only.volume, only.first_page)
+        return _places(only.last_names[0] if only.last_names else None, only.year, only.volume, only.first_page)
     return found
 
 

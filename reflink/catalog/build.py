@@ -19,6 +19,8 @@ from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
 from reflink.encoders import NamedEncoder
 from reflink.errors import BadRecord, SnapshotError
+from reflink.journals.building import JournalsBuilder
+from reflink.journals.lists import read_list
 from reflink.text import SEP, Mode, work_text
 
 #: Number of texts per call to the trigram index.
@@ -46,23 +48,29 @@ def build(
     mode: Mode = "TVL",
     lexical_mode: Mode | None = "Raw",
     cache: Path | None = None,
+    journals: Path | None = None,
     keep_previous: bool = True,
     on_bad: Callable[[BadRecord], object] = lambda _: None,
     progress: Progress = lambda *_: None,
 ) -> Built:
     """Read works, encode them if there is an ``encoder``, index their trigrams, and save the snapshot ``out``.
 
-    ``cache``: a snapshot of the same model, precision, mode and separator, whose vectors are reused for equal texts. Of lines
-    with the same id the last counts. A bad line is passed to ``on_bad`` and left out. A replaced snapshot is kept as
-    ``OUT.previous``, unless ``keep_previous`` is False. Raises SnapshotError (``out`` is not a catalog, another build runs
-    there, ``cache`` is of another model), BadRecord (``source`` cannot be decompressed) and OSError.
+    ``cache``: a snapshot of the same model, precision, mode and separator, whose vectors are reused for equal texts.
+    ``journals``: a list of journals (reflink.journals.lists); the snapshot then has a table of journals, which the names in
+    the works complete. Of lines with the same id the last counts. A bad line is passed to ``on_bad`` and left out. A replaced
+    snapshot is kept as ``OUT.previous``, unless ``keep_previous`` is False. Raises SnapshotError (``out`` is not a catalog,
+    another build runs there, ``cache`` is of other vectors), BadRecord (``source`` cannot be decompressed, ``journals`` cannot
+    be read) and OSError.
     """
     snapshot.refuse_foreign(out)
     partial = out.absolute().with_name(f"{out.absolute().name}.partial")
     with _alone(partial):
         if encoder is not None and cache is not None:
             encoder = ReusingEncoder(encoder, cache, mode)
-        lines, bad = _read(source, partial / "works", on_bad, progress)
+        names = None if journals is None else JournalsBuilder()
+        if names is not None and journals is not None:
+            names.add_list(read_list(journals))
+        lines, bad = _read(source, partial / "works", names, on_bad, progress)
         works = MappedWorks.open(partial / "works")
         catalog = Catalog.empty(
             dim=None if encoder is None else encoder.dim,
@@ -87,15 +95,17 @@ def build(
                 catalog.trigrams.add([work.id for work in block], texts)
                 progress("indexing", start + len(block), len(works))
         progress("saving", 0, 1)
-        manifest = Catalog(Works(works), catalog.vectors, catalog.trigrams, catalog.manifest).save(
-            out, keep_previous=keep_previous
-        )
+        known = None if names is None else names.build()
+        complete = Catalog(Works(works), catalog.vectors, catalog.trigrams, catalog.manifest, known)
+        manifest = complete.save(out, keep_previous=keep_previous)
         progress("saving", 1, 1)
     shutil.rmtree(partial)
     return Built(manifest, lines, bad, repeated=lines - bad - manifest.works)
 
 
-def _read(source: Path, folder: Path, on_bad: Callable[[BadRecord], object], progress: Progress) -> tuple[int, int]:
+def _read(
+    source: Path, folder: Path, names: JournalsBuilder | None, on_bad: Callable[[BadRecord], object], progress: Progress
+) -> tuple[int, int]:
     size, lines, bad = source.stat().st_size, 0, 0
     with WorksWriter(folder) as writer:
         for work in read_works(source, progress=lambda position: progress("reading", position, size)):
@@ -105,6 +115,8 @@ def _read(source: Path, folder: Path, on_bad: Callable[[BadRecord], object], pro
                 on_bad(work)
             else:
                 writer.append(work)
+                if names is not None:
+                    names.add(work)
     return lines, bad
 
 

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from reflink.blocking.locators import BY_YEAR, reference_places
 from reflink.catalog import doubtful, snapshot
-from reflink.catalog.doubtful import Journals
+from reflink.catalog.doubtful import VenuesByCode
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
 from reflink.encoders import Encodes
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError, UnusableSnapshot
+from reflink.journals.table import Journals
 from reflink.storage import flatfiles
 from reflink.storage.hashtable import HashTableBuilder
 from reflink.text import SEP, Mode, work_text
@@ -33,6 +34,7 @@ WORKS: Final = "works"
 VECTORS: Final = "vectors"
 TRIGRAMS: Final = "trigrams"
 TEXTS: Final = "texts"
+JOURNALS: Final = "journals"
 
 
 class Catalog:
@@ -40,11 +42,19 @@ class Catalog:
 
     Every work has its own row in the indexes; callers map hits to canonical ids by ``canonical``. ``offset`` is the version:
     the first offset of the catalog topic that is not applied, 0 if built from a file. ``manifest`` describes the opened
-    snapshot and the parameters of the indexes. Only one thread may write at a time, and no other thread may read meanwhile.
+    snapshot and the parameters of the indexes. ``journals``: the table of journals, None without one; it stays as it is when
+    works change. Only one thread may write at a time, and no other thread may read meanwhile.
     """
 
-    def __init__(self, works: Works, vectors: VectorIndex | None, trigrams: LexicalIndex | None, manifest: Manifest) -> None:
-        self.works, self.vectors, self.trigrams, self.manifest = works, vectors, trigrams, manifest
+    def __init__(
+        self,
+        works: Works,
+        vectors: VectorIndex | None,
+        trigrams: LexicalIndex | None,
+        manifest: Manifest,
+        journals: Journals | None = None,
+    ) -> None:
+        self.works, self.vectors, self.trigrams, self.manifest, self.journals = works, vectors, trigrams, manifest, journals
         self.offset = manifest.offset
 
     @classmethod
@@ -74,10 +84,11 @@ class Catalog:
         SnapshotError if the snapshot is missing, UnusableSnapshot if it is unfinished, damaged or of another format.
         """
         folder = Path(folder)
-        parts = [WORKS, *[VECTORS] * vectors, *[TRIGRAMS] * trigrams]
+        parts = [WORKS, JOURNALS, *[VECTORS] * vectors, *[TRIGRAMS] * trigrams]
         manifest = snapshot.verify(folder, parts) if verify else snapshot.read(folder)
         try:
             works = MappedWorks.open(folder / WORKS)
+            journals = None if manifest.journals is None else Journals.open(folder / JOURNALS)
             vector_index, trigram_index = None, None
             if vectors and manifest.vectors is not None:
                 vector_index = _semantic().VectorIndex.open(folder / VECTORS)
@@ -95,7 +106,7 @@ class Catalog:
                 raise UnusableSnapshot(f"{folder}: damaged: {name} hold {len(part)} works, not {expected}")
         if manifest.places and works.places is None:
             raise UnusableSnapshot(f"{folder}: damaged: {WORKS} have no table of places: copy it again or build it again")
-        return cls(Works(works), vector_index, trigram_index, manifest)
+        return cls(Works(works), vector_index, trigram_index, manifest, journals)
 
     def __len__(self) -> int:
         return len(self.works)
@@ -229,6 +240,7 @@ class Catalog:
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "works": len(self),
                 "places": True,
+                "journals": None if self.journals is None else len(self.journals),
                 "vectors": None if self.vectors is None else len(self.vectors),
                 "trigrams": None if self.trigrams is None else len(self.trigrams),
                 "cluster": cluster,
@@ -239,15 +251,17 @@ class Catalog:
         )
         folder = Path(folder)
         with snapshot.publish(folder, manifest, keep_previous=keep_previous) as new:
-            texts, journals = HashTableBuilder(), Journals()
+            texts, venues = HashTableBuilder(), VenuesByCode()
             with WorksWriter(new / WORKS) as writer:
                 for row, work in enumerate(self.works):
                     writer.append(work)
-                    journals.add(work)
+                    venues.add(work)
                     if self.vectors is not None:
                         texts.add(self.semantic_text(work), row)
             written = MappedWorks.open(new / WORKS)
-            doubtful.write(new, ((written.work(row).id, venue, own) for row, venue, own in journals.doubtful()))
+            doubtful.write(new, ((written.work(row).id, venue, own) for row, venue, own in venues.doubtful()))
+            if self.journals is not None:
+                self.journals.save(new / JOURNALS)
             if self.vectors is not None:
                 flatfiles.save(new / TEXTS, TEXTS, {}, texts.build().arrays())
                 self.vectors.save(new / VECTORS)

@@ -34,7 +34,7 @@ _EMPTY: Final = frozenset(("the", "and", "for", "of", "in", "on", "de", "la", "u
 _CODE: Final = re.compile(r"10\.[0-9.]+/(?:[s(]?(?:issn)?\d{4}-\d{3}[\dx]|s\d{5}-|[a-z]{2,}(?:\.[a-z]{2,})*|[a-z]\.[a-z]{2,})")
 
 
-class Journals:
+class VenuesByCode:
     """Counts the venues of the works by the code in their DOI. Memory: 8 bytes per work, and the distinct venues and codes."""
 
     def __init__(self) -> None:

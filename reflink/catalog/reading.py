@@ -20,6 +20,7 @@ _GZIP: Final = b"\x1f\x8b"
 DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 _BOM: Final = b"\xef\xbb\xbf"
 _NUMBERS_AS_TEXT: Final = ("volume", "fpage")
+_LISTS: Final = ("authors", "venue_abbreviations", "issns")
 
 
 def unpacked(stored: IO[bytes]) -> IO[bytes]:
@@ -82,4 +83,4 @@ def work_from(record: Any) -> Work:
     for name in _NUMBERS_AS_TEXT:
         if isinstance(fields.get(name), int):
             fields[name] = str(fields[name])
-    return Work.from_dict({**fields, "ids": ids, "authors": fields.get("authors") or ()})
+    return Work.from_dict({**fields, "ids": ids, **{name: fields.get(name) or () for name in _LISTS}})

@@ -61,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sub.add_argument("--no-vectors", action="store_true", help="build no vectors: no semantic search")
     sub.add_argument("--no-trigrams", action="store_true", help="build no trigrams: no lexical search")
     sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are reused for equal texts")
+    named = "add a table of journals: those of reflink journals build, completed by what the works state (default: none)"
+    sub.add_argument("--journals", type=Path, metavar="FILE", help=named)
     kept = "delete the replaced catalog instead of keeping it as DIR.previous; workers then have no fallback"
     sub.add_argument("--no-previous", action="store_true", help=kept)
     sub.add_argument("--strict", action="store_true", help="exit with 1 if a line is invalid")
@@ -126,6 +128,7 @@ def _build(args: argparse.Namespace) -> int:
             mode=args.mode,
             lexical_mode=None if args.no_trigrams else args.lexical_mode,
             cache=args.vector_cache,
+            journals=args.journals,
             keep_previous=not args.no_previous,
             on_bad=on_bad,
             progress=progress,

@@ -1,9 +1,9 @@
 """Reader of PubMed's reference lists: citations as mere text, with the works of the catalog and the records of PubMed.
 
 The files are ``works.jsonl.gz`` (PubMed's records: ``id``, ``pmid``, ``doi``, ``pmcid``, ``title``, ``authors``, ``venue``,
-``year``, ``volume``, ``pages``) and ``references_dev.jsonl.gz`` (``citing``, ``n``, ``raw``; ``ids``: pmid or doi of the cited
-work). A query is a reference with an id. It is present if a work has that id. A link of another query is false if the
-linked work has an id of the same kind, since these differ; else it cannot be decided.
+``venue_abbreviation``, ``year``, ``volume``, ``pages``) and ``references_dev.jsonl.gz`` (``citing``, ``n``, ``raw``;
+``ids``: pmid or doi of the cited work). A query is a reference with an id. It is present if a work has that id. A link of
+another query is false if the linked work has an id of the same kind, since these differ; else it cannot be decided.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reflink.evaluation.records import Listing, Query, lines
 from reflink.identifiers import normalise_doi, normalise_pmid
 from reflink.stripping import strip
 
-_MERGED = ("title", "authors", "venue", "year", "volume", "fpage")
+_MERGED = ("title", "authors", "venue", "venue_abbreviations", "year", "volume", "fpage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ def read_works(folder: Path) -> Iterator[Work]:
             {
                 **{name: data[name] for name in ("id", "title", "authors", "venue", "year", "volume") if data.get(name)},
                 "ids": {kind: data[kind] for kind in ("pmid", "doi", "pmcid") if data.get(kind)},
+                "venue_abbreviations": (data["venue_abbreviation"],) if data.get("venue_abbreviation") else (),
                 "fpage": (data.get("pages") or "").partition("-")[0] or None,
             }
         )

@@ -11,6 +11,7 @@ import numpy as np
 from reflink.blocking.keys import title_words
 from reflink.blocking.locators import number
 from reflink.entities import Candidate, Link, Method, Reference, RelatedWork, Unresolved, VersionRelation, Work
+from reflink.journals.table import Journals
 from reflink.linking.policy import Versions
 from reflink.linking.versions import SAME_WORK, is_contradicted, relation
 from reflink.verdict import Evidence, Judge
@@ -125,6 +126,11 @@ class Case:
     def ranked(self) -> list[Judged]:
         """Return the candidates by descending probability, equal ones by smallest id."""
         return sorted(self._judged.values(), key=lambda candidate: (-candidate.probability, candidate.cited))
+
+    @property
+    def journals(self) -> Journals | None:
+        """The catalog's table of journals."""
+        return self._catalog.journals
 
     @property
     def best(self) -> float:
@@ -250,7 +256,8 @@ def judge_all(cases: Sequence[Case], judge: Judge) -> None:
             by_identifier.append(candidate.by_identifier)
     if not pairs:
         return
-    rows = compare_all([case.reference for case in undecided], listed, np.array(pairs), np.array(by_identifier))
+    references, journals = [case.reference for case in undecided], undecided[0].journals
+    rows = compare_all(references, listed, np.array(pairs), np.array(by_identifier), journals)
     absent = np.repeat([case.absent for case in undecided], [len(case.waiting) for case in undecided])
     probabilities = judge.probabilities(rows, absent).tolist()
     start = 0

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from reflink.blocking.untitled import Untitled, in_supplement, title_proper
 from reflink.entities import ID_KINDS, Ids, Reference, Work
 from reflink.folding import folded_words
+from reflink.journals.table import Journals
 from reflink.verdict.evidence import COLUMN, UNTITLED, Evidence, Floats
 from reflink.verdict.kernels import comparing
 from reflink.verdict.kernels.gathering import gather
@@ -30,17 +31,24 @@ _DEPOSIT: Final = COLUMN["deposit"]
 _NAMED_DEPOSIT: Final = re.compile(
     r"rxiv|preprint|pre-print|\bssrn\b|research square|figshare|dryad|zenodo|mendeley data|dataverse", re.IGNORECASE
 )
+_VENUE: Final = COLUMN["venue"]
+_of_venue: Final = itemgetter("venue", "venue_abbreviations", "issns")
 _of_ids: Final = itemgetter(*ID_KINDS)
 _NONE: Final = (None,) * len(ID_KINDS)
 
 
 def compare_all(
-    references: Sequence[Reference], works: Sequence[Work], pairs: Rows, by_identifier: Flags | None = None
+    references: Sequence[Reference],
+    works: Sequence[Work],
+    pairs: Rows,
+    by_identifier: Flags | None = None,
+    journals: Journals | None = None,
 ) -> Floats:
     """Return the rows of evidence, float64 [n, columns], of ``pairs`` [n, 2]: positions in ``references`` and in ``works``.
 
-    ``by_identifier`` [n]: the catalog found the work by an identifier of the reference. Every record is prepared once, however
-    many pairs it is in. Pairs of one reference should be consecutive: the reference's tables are then built once.
+    ``by_identifier`` [n]: the catalog found the work by an identifier of the reference. ``journals``: the catalog's table
+    of journals, if it has one. Every record is prepared once, however many pairs it is in. Pairs of one reference should be
+    consecutive: the reference's tables are then built once.
     """
     if not len(pairs):
         return np.empty((0, len(COLUMN)))
@@ -50,6 +58,8 @@ def compare_all(
     rows = comparing.fill(packed, pairs + np.array([0, len(references)]), gathered.groups)
     compare_untitled(rows, untitled, works, pairs)
     compare_deposits(rows, references, works, pairs)
+    if journals is not None:
+        compare_journals(rows, references, untitled, works, pairs, journals)
     compare_identifiers(rows, references, works, pairs)
     if by_identifier is not None:
         rows[by_identifier, _IDENTIFIER] = 1.0
@@ -87,6 +97,25 @@ def compare_untitled(rows: Floats, untitled: Mapping[int, Untitled], works: Sequ
         proper = [Work(id="", venue=title_proper(works[pairs[row, 1]].venue or "")) for row in venues]
         again = compare_all(named, proper, np.repeat(np.arange(len(venues)), 2).reshape(-1, 2))[:, COLUMN["venue"]]
         rows[venues, COLUMN["venue"]] = np.fmax(rows[venues, COLUMN["venue"]], again)
+
+
+def compare_journals(
+    rows: Floats,
+    references: Sequence[Reference],
+    untitled: Mapping[int, Untitled],
+    works: Sequence[Work],
+    pairs: Rows,
+    journals: Journals,
+) -> None:
+    """Set the column ``venue`` where the journals are known: 1 if the names mean one journal, 0 if they mean different ones."""
+    compare = journals.compare
+    names = [untitled[row].venue if row in untitled else reference.venue for row, reference in enumerate(references)]
+    named = [_of_venue(work.__dict__) for work in works]
+    known = ((row, compare(name, *named[work])) for row, (at, work) in enumerate(pairs.tolist()) if (name := names[at]))
+    decided = [(row, value) for row, value in known if value == value]
+    if decided:
+        at, values = zip(*decided, strict=True)
+        rows[list(at), _VENUE] = values
 
 
 def settle_marks(packed: Packed, references: Sequence[Reference], works: Sequence[Work]) -> None:

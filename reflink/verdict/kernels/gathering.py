@@ -78,8 +78,9 @@ def gather(references: Sequence[Reference], works: Sequence[Work]) -> tuple[Gath
         title, names, venue, year, volume, page, chapter, text, bare, *group = _of_reference(reference.__dict__)
         text = text if bare is None else bare
         if not title and (fields := fields_of(reference)):
-            only[row] = fields
-            (venue, year, volume, page), text = fields, ""
+            (venue, year, volume, page, names), text = fields, ""
+            if not names:
+                only[row] = fields
         title = title or chapter or ""
         if not title and venue and not volume:  # a book: works name its publisher as their venue
             title, venue = venue, reference.publisher or venue

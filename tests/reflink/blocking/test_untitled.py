@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.blocking.locators import reference_places
-from reflink.blocking.untitled import Untitled, fields_of, in_supplement, read, title_proper
+from reflink.blocking.untitled import Untitled, fields_of, in_supplement, read, read_authored, title_proper
 from reflink.entities import Reference
 
 
@@ -30,6 +30,16 @@ from reflink.entities import Reference
         ("Nature 2017, 546, 426.", ("Nature", 2017, "546", "426")),
         ("Phys. Rev. Lett. 102, 123456 (2009)", ("Phys. Rev. Lett", 2009, "102", "123456")),
         ("Nature 227 (1970) 680-685", ("Nature", 1970, "227", "680")),
+        ("Nature (London) 227, 680 (1970)", ("Nature (London)", 1970, "227", "680")),
+        ("Astrophys. J. 734, L27 (2011)", ("Astrophys. J", 2011, "734", "L27")),
+        ("2D Mater. 9, 045036 (2022).", ("2D Mater", 2022, "9", "045036")),
+        ("J. Phys.: Condens. Matter 10 (1998) 123", ("J. Phys.: Condens. Matter", 1998, "10", "123")),
+        ("J. Chem. Soc., Perkin Trans. 1 1998, 12, 123", ("J. Chem. Soc., Perkin Trans. 1", 1998, "12", "123")),
+        ("Ann. Phys. XVII, 549 (1905)", ("Ann. Phys", 1905, "XVII", "549")),
+        ("Phys. Rev. D58 (1998) 1234", ("Phys. Rev D", 1998, "58", "1234")),
+        ("Phys. Lett. 123B, 45 (1983)", ("Phys. Lett B", 1983, "123", "45")),
+        ("Phys. Rev. D 103 (2021) no.9, 096008 [ [hep-th]].", ("Phys. Rev. D", 2021, "103", "096008")),
+        ("Haematologica. 2001;12:123-e4", ("Haematologica", 2001, "12", "123")),
     ],
 )  # fmt: skip
 def test_the_fields_of_a_citation_without_title(text: str, fields: tuple[str, int, str, str]):
@@ -56,11 +66,52 @@ def test_other_texts_are_not_citations_without_title(text: str):
     assert read(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "fields"),
+    [
+        ("Smith J., Jones K., Angew. Chem. Int. Ed. 2004, 43, 1", "Smith Jones", ("Angew. Chem. Int. Ed", 2004, "43", "1")),
+        ("A. Smith, B. Jones, Phys. Rev. B 58 (1998) 1234", "Smith Jones", ("Phys. Rev. B", 1998, "58", "1234")),
+        ("b) Smith, J.; Jones, K. J. Am. Chem. Soc. 2004, 126, 1;", "Smith Jones", ("J. Am. Chem. Soc", 2004, "126", "1")),
+        ("B. Jones, J. Phys. Chem. 58 (1998) 1234", "Jones", ("J. Phys. Chem", 1998, "58", "1234")),
+        ("Smith J., Jones K., Plant J. 2004, 43, 1", "Smith Jones", ("Plant J", 2004, "43", "1")),
+        ("Li K, Wu JA. Br J Haematol 2001;12:123-e4", "Li Wu", ("Br J Haematol", 2001, "12", "123")),
+        ("Smith et al. Nature 2009; 1:2", "Smith", ("Nature", 2009, "1", "2")),
+        ("J. Smith et al. [A Group], Nature 1 (2009), 2-3", "Smith", ("Nature", 2009, "1", "2")),
+        ("Smith J, Jones K (1998) J Chem Phys 58:1234", "Smith Jones", ("J Chem Phys", 1998, "58", "1234")),
+        ("de Wit, J., O'Neil, H. R., & Lee-Li, S. 2018, Icarus, 2, 214,", "de_Wit O'Neil Lee-Li", ("Icarus", 2018, "2", "214")),
+        ("J.-L. Brédas and A. H. Castro Neto, Nat. Commun. 5, 4543 (2014).", "Brédas Castro_Neto",
+         ("Nat. Commun", 2014, "5", "4543")),
+    ],
+)  # fmt: skip
+def test_the_fields_of_a_citation_with_authors_and_without_title(text: str, names: str, fields: tuple[str, int, str, str]):
+    last_names = tuple(name.replace("_", " ") for name in names.split())
+    assert read(text) is None
+    assert read_authored(text) == Untitled(*fields, last_names)
+    reference = Reference(id="r", citing="c", position=1, raw_text=text)
+    assert {key.partition(":")[0] for key in reference_places(reference)} == {"a", "y"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Huskisson EC. Measurement of pain. Lancet 1974;2(7889):1127-31.",
+        "Sands BE. Fulminant colitis. J Gastrointest Surg. 2008;12:2157-9.",
+        "Smith J. On the shapes of the things that are to come. Nature 2009;1:2",
+        "Felsenstein J. 1985;39:783-91",
+        "Neuroimage. 2009 Jun;46(2):516-21",
+        "Smith J, Jones K. 2004",
+    ],
+)
+def test_other_texts_are_not_citations_with_authors_and_without_title(text: str):
+    assert read_authored(text) is None
+
+
 @given(
-    st.text(max_size=300) | st.lists(st.sampled_from("a A. 2009 ; : ( ) 12 , - Suppl pp".split()), max_size=80).map(" ".join)
+    st.text(max_size=300)
+    | st.lists(st.sampled_from("a A. Li J. 2009 ; : ( ) 12 , - Suppl pp and".split()), max_size=80).map(" ".join)
 )
 def test_any_text_is_read(text: str):
-    found = read(text)
+    found = read(text) or read_authored(text)
     assert found is None or (found.venue and found.volume and found.first_page and str(found.year) in text)
 
 
@@ -86,7 +137,7 @@ def test_any_text_is_read(text: str):
 )
 def test_tagged_fields_outrank_the_text(fields: dict[str, Any], found: tuple[str, int, str, str] | None):
     reference = Reference(id="r", citing="c", position=1, raw_text="Neuroimage. 2009 Jun;46(2):516-21")
-    assert fields_of(reference.model_copy(update=fields)) == found
+    assert fields_of(reference.model_copy(update=fields)) == (None if found is None else Untitled(*found))
 
 
 def test_a_citation_without_title_has_a_locator_with_the_year():

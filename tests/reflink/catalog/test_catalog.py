@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Work
 from reflink.errors import SnapshotError
+from reflink.journals.table import Journal, Journals
 from reflink.text import SEP, work_text
 from tests.profiles import examples
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, some_works, work, work_ids
@@ -172,3 +173,17 @@ def test_extra_fields_and_status_survive(tmp_path: Path) -> None:
 def test_importing_reflink_loads_no_index_and_no_model() -> None:
     code = "import reflink, sys; reflink.Catalog; print([m for m in ('torch', 'numba', 'transformers') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_table_of_journals_is_optional_and_stays(tmp_path: Path) -> None:
+    catalog = Catalog.empty()
+    catalog.add([Work(id="a", venue="Journal of Examples", venue_abbreviations=("J Ex",))])
+    assert catalog.save(tmp_path / "none").journals is None
+    assert Catalog.open(tmp_path / "none").journals is None
+    catalog.journals = Journals.of([Journal(names=("Journal of Examples", "J Ex"))])
+    assert catalog.save(tmp_path / "first").journals == 1
+    opened = Catalog.open(tmp_path / "first")
+    assert opened.journals is not None
+    assert opened.journals.compare("J. Ex.", "Journal of Examples") == 1.0
+    opened.add([Work(id="b", venue="Annals of Proof", venue_abbreviations=("Ann Proof",))])
+    assert opened.save(tmp_path / "second").journals == 1

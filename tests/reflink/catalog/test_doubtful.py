@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.catalog import Catalog, snapshot
-from reflink.catalog.doubtful import LIST, Journals, are_alike
+from reflink.catalog.doubtful import LIST, VenuesByCode, are_alike
 from reflink.entities import Ids, Work
 from tests.profiles import examples
 
@@ -24,10 +24,10 @@ def works_of(code: str, venue: str | None, count: int, start: int = 0) -> list[W
 
 
 def found(works: list[Work]) -> list[tuple[str, str, str]]:
-    journals = Journals()
+    venues = VenuesByCode()
     for work in works:
-        journals.add(work)
-    return [(works[row].id, venue, journal) for row, venue, journal in journals.doubtful()]
+        venues.add(work)
+    return [(works[row].id, venue, journal) for row, venue, journal in venues.doubtful()]
 
 
 SOIL = works_of("10.1/soil.", "Soil Letters", 25)

@@ -54,7 +54,7 @@ def without_hashes(folder: Path) -> None:
 
 def test_a_saved_catalog_is_accepted(saved: Path) -> None:
     manifest = snapshot.verify(saved)
-    assert {name.split("/")[0] for name in manifest.files} == {"works", "vectors", "trigrams", "texts"}
+    assert {name.split("/")[0] for name in manifest.files} == {"works", "vectors", "trigrams", "texts", "journals"}
     assert {*manifest.files, "meta.json"} == set(names_of(saved))
     assert all(file.sha256 and file.crc32 is None for file in manifest.files.values())
     assert len(Catalog.open(saved, verify=True)) == 20

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reflink.catalog import Catalog, manifest
 from reflink.entities import Ids, Work
 from reflink.errors import SnapshotError
+from reflink.journals.table import Journal, Journals
 from reflink.storage import flatfiles, hashtable
 from reflink.text import SEP
 
@@ -48,7 +49,10 @@ def work(work_id: str, title: str = "A title", **ids: str) -> Work:
 def saved_catalog(folder: Path) -> Path:
     """Save a catalog of 20 works with all its indexes."""
     catalog = Catalog.empty(dim=DIM, model="fake@1", precision="fp32")
-    catalog.add_encoded([work(f"w{n}", f"Title number {n}", pmid=str(n + 1)) for n in range(20)], FakeEncoder())
+    works = [work(f"w{n}", f"Title number {n}", pmid=str(n + 1)) for n in range(20)]
+    catalog.add_encoded(works, FakeEncoder())
+    # Related journals, so that no file of the table of journals is empty.
+    catalog.journals = Journals.of([Journal(names=("Phys. Rev.",)), Journal(names=("Phys. Rev. B",))])
     catalog.save(folder, cluster="c", topic="t", offset=4711)
     return folder
 

@@ -289,7 +289,7 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         found["identifier"] = identifier
     tagged = names or reference.venue or reference.volume or reference.first_page
     found |= {"bare": not x and not names and len(raw) < 8, "card": 0 if x else 1 if tagged else 2}
-    if only is not None:
+    if only is not None and not only.last_names:
         found |= {"bare": False, "card": 3}
         if found.get("page") and in_supplement(only.first_page) != in_supplement(work.fpage or ""):
             found["page"] = 0.0

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
+from reflink.journals.table import Journal, Journals
 from reflink.verdict import evidence
+from reflink.verdict.batch import compare_all
+from reflink.verdict.evidence import COLUMN
 from reflink.verdict.rules import CUT, MISSPELT, NEAR, UNSEEN, WEAK
 from tests.reflink.verdict import plain
 
@@ -305,3 +309,13 @@ def test_the_publisher_is_the_venue_of_a_book():
 def test_a_volume_with_the_letter_of_a_section_is_found_in_a_text():
     found = evidence(_reference(raw_text="Li A (2015). Wheat yields. Acta Cryst. C71, 3-8."), _work(volume="71", fpage="3"))
     assert (found.volume, found.page) == (1.0, 1.0)
+
+
+def test_the_table_of_journals_decides_the_venue() -> None:
+    journals = Journals.of([Journal(names=("Journal of Examples", "JOE")), Journal(names=("Journal of Exams",))])
+    side = _reference(title="A title", venue="JOE", last_names=("Smith",))
+    works = [_work(venue=venue) for venue in ("Journal of Examples", "Journal of Exams", "Journal of Others", None)]
+    pairs = np.array([(0, at) for at in range(len(works))])
+    before, after = (compare_all([side], works, pairs, journals=table)[:, COLUMN["venue"]] for table in (None, journals))
+    assert (after[0], after[1]) == (1.0, 0.0)
+    np.testing.assert_array_equal(after[2:], before[2:])

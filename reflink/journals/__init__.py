@@ -1,0 +1,5 @@
+"""Journals: which names mean the same journal, which mean different ones, and which journals are related.
+
+- ``names``: names as they are compared; ``table``: journals by name; ``building``: a table from lists and works
+- ``lists``: the files of journals that NLM and Crossref publish
+"""

@@ -1,0 +1,59 @@
+"""Lists of journals in the formats of NLM and Crossref, and as JSON lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reflink.errors import BadRecord
+from reflink.journals.lists import read_list
+from reflink.journals.table import Journal
+
+EXAMPLES = Journal(names=("Journal of Examples", "J Ex"), issns=("1234-5679", "2345-678X"))
+LINE = "-" * 56
+NLM = f"""{LINE}
+JrId: 1
+JournalTitle: Journal of Examples
+MedAbbr: J Ex
+ISSN (Print): 1234-5679
+ISSN (Online): 2345-678X
+IsoAbbr: J Ex
+NlmId: 0000001
+{LINE}
+JrId: 2
+JournalTitle: Annals: of Proof
+MedAbbr:
+ISSN (Print):
+{LINE}
+"""
+CROSSREF = """\ufeff"JournalTitle","JournalID","Publisher","pissn","eissn","additionalIssns","doi","(year1)[volume1]issue1"
+"Journal of Examples",1,"A Press","12345679","2345678X","","10.5555/1","(2001)[1]1"
+"Annals, of Proof",2,"A Press","","","3456-7890, 4567-8901","",""
+"",3,"No Name","","","","",""
+"""
+
+
+def test_the_list_of_nlm(tmp_path: Path):
+    (path := tmp_path / "J_Medline.txt").write_text(NLM)
+    assert list(read_list(path)) == [EXAMPLES, Journal(names=("Annals: of Proof",))]
+
+
+def test_the_list_of_crossref(tmp_path: Path):
+    (path := tmp_path / "titles.csv").write_text(CROSSREF)
+    assert list(read_list(path)) == [
+        Journal(names=("Journal of Examples",), issns=EXAMPLES.issns),
+        Journal(names=("Annals, of Proof",), issns=("3456-7890", "4567-8901")),
+    ]
+
+
+def test_json_lines(tmp_path: Path):
+    (path := tmp_path / "own.jsonl").write_bytes(EXAMPLES.to_json() + b"\n")
+    assert list(read_list(path)) == [EXAMPLES]
+
+
+@pytest.mark.parametrize("content", [b"", b"title,issn\n", b"\xff\xfe\x00bad", b"<html>"])
+def test_other_files_are_refused(tmp_path: Path, content: bytes):
+    (path := tmp_path / "list").write_bytes(content)
+    with pytest.raises(BadRecord, match="list: "):
+        list(read_list(path))
