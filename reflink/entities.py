@@ -177,10 +177,7 @@ class Reference(Entity):
 
 
 class Work(Entity):
-    """A possible target of a reference. ``status``: ``retracted``, ``concern``, …; absent for a work without such a notice.
-
-    ``venue_abbreviations`` are other names of the venue, ``issns`` its ISSNs (print, online).
-    """
+    """A possible target of a reference. ``venue_abbreviations``: other names of its venue. ``status``: ``retracted``, …"""
 
     id: str
     ids: Ids = Ids()
@@ -256,11 +253,8 @@ class Paper(Entity):
     def work(self) -> Work:
         """Return the paper as a target of other papers' references, with the status that its own relations give it."""
         kinds = {related.kind for related in self.related}
-        return Work(
-            id=self.id, ids=self.ids, title=self.title, authors=self.authors, venue=self.venue,
-            venue_abbreviations=self.venue_abbreviations, issns=self.issns, year=self.year, volume=self.volume,
-            fpage=self.fpage, status=next((_STATUS[kind] for kind in _STATUS if kind in kinds), None),
-        )  # fmt: skip
+        status = next((_STATUS[kind] for kind in _STATUS if kind in kinds), None)
+        return Work(**{name: getattr(self, name) for name in Work.model_fields if name != "status"}, status=status)
 
 
 class Candidate(Entity):

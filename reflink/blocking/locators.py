@@ -4,7 +4,8 @@
    field is missing or wrong in one of them; records of two works rarely share a key.
 2. Names are folded, since the two records come from different typesetters: no case, accents or apostrophes; umlauts equal
    their transliterations.
-3. Snapshots hold the hashes of keys. If the rules for a key change, it does not find works of older snapshots.
+3. A work without a first page has its article number instead: the number at the end of its DOI.
+4. Snapshots hold the hashes of keys. If the rules for a key change, it does not find works of older snapshots.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from reflink.blocking.untitled import fields_of
 from reflink.entities import Reference, Work
 
 #: Version of the rules for keys. Other rules need another table.
-RULES: Final = 1
+RULES: Final = 2
 
 #: Maximum number of words of a name that make keys; names of groups have more words.
 MAX_WORDS: Final = 3
@@ -37,14 +38,20 @@ _PARTICLES: Final = frozenset("van von de der den la le du da di del dela della 
 _SUFFIXES: Final = frozenset("jr sr ii iii iv phd md et".split())
 _TRANSLITERATED: Final = re.compile("(?<=[aou])e")
 _NUMBER: Final = re.compile("[0-9]+")
+#: The number at the end of a DOI. A last character after a hyphen is a check digit: "s41598-017-12778-6".
+_ARTICLE: Final = re.compile("([0-9]{4,})(?:-.)?$")
 _TENS: Final = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
 _UNITS: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN: Final = {a + b: str(10 * ten + unit) for ten, a in enumerate(_TENS) for unit, b in enumerate(_UNITS) if ten or unit}
 
 
 def work_places(work: Work) -> tuple[str, ...]:
-    """Return the locator keys of a work, keys with the author first; empty without volume or first page."""
-    return _places(work.authors[0] if work.authors else None, work.year, work.volume, work.fpage)
+    """Return the locator keys of a work, those with the author first; empty without volume, or page and article number."""
+    page = work.fpage
+    # Without a venue too little would agree with a reference that has no title.
+    if not page and work.venue and (found := _ARTICLE.search(work.ids.doi or "")):
+        page = found[1]
+    return _places(work.authors[0] if work.authors else None, work.year, work.volume, page)
 
 
 def reference_places(reference: Reference) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.blocking.locators import MAX_WORDS, name_words, number, reference_places, work_places
-from reflink.entities import Inferred, Reference, Work
+from reflink.entities import Ids, Inferred, Reference, Work
 
 latin = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x17F), max_size=20)
 numbers = st.integers(0, 10**6)
@@ -92,6 +92,30 @@ def test_a_locator_key_needs_volume_and_page(names: list[str], year: int | None,
         assert keys == ()
     else:
         assert len(set(keys)) == len(keys) == len(name_words(names[0]) if names else ()) + (year is not None)
+
+
+@pytest.mark.parametrize(
+    ("doi", "page"),
+    [
+        ("10.3389/fpsyg.2016.01385", "1385"),
+        ("10.1371/journal.pgen.1004655", "e1004655"),
+        ("10.1038/s41598-017-12778-6", "12778"),  # a check digit follows the number
+        ("10.1186/1472-6947-8-53", None),  # too short: it may be an issue or a part
+        ("10.1038/msb.2011.75", None),
+        ("10.1016/j.cmet", None),
+        (None, None),
+    ],
+)
+def test_a_work_without_page_has_the_article_number_of_its_doi(doi: str | None, page: str | None) -> None:
+    work = Work(id="w", ids=Ids(doi=doi), venue="Journal of Examples", year=2016, volume="7")
+    assert work_places(work) == work_places(work.model_copy(update={"fpage": page}))
+    assert bool(work_places(work)) == (page is not None)
+
+
+def test_the_page_of_a_work_outranks_its_doi_and_a_work_without_venue_has_no_article_number() -> None:
+    work = Work(id="w", ids=Ids(doi="10.1371/journal.pgen.1004655"), venue="PLoS Genet", year=2014, volume="10", fpage="12")
+    assert work_places(work) == ("y:2014:10:12",)
+    assert work_places(work.model_copy(update={"fpage": None, "venue": None})) == ()
 
 
 def test_a_locator_has_the_first_author_or_the_group_if_there_is_none() -> None:
