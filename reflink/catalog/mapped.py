@@ -54,10 +54,25 @@ class MappedWorks:
     """
 
     def __init__(self, lines: mmap.mmap | bytes, offsets: NDArray[np.int64], keys: HashTable) -> None:
-        self._lines, self._offsets, self.keys = lines, offsets, keys
-        #: Cached lookups of the row of an id and the work of a row: a cited work is looked up several times in succession.
-        self.find = lru_cache(_REMEMBERED)(self._find)
-        self.work = lru_cache(_REMEMBERED)(self._work)
+        self._offsets, self.keys = offsets, keys
+
+        def line(row: int) -> bytes:
+            return lines[int(offsets[row]) : int(offsets[row + 1]) - 1]
+
+        def work(row: int) -> Work:
+            return Work.from_json(line(row))
+
+        def find(work_id: str) -> int | None:
+            # Lines begin with the id, so comparing their beginning avoids parsing them.
+            start = to_json({"id": work_id})[:-1]
+            return next((row for row in keys.candidates(work_id) if line(row).startswith(start)), None)
+
+        # The caches hold no reference to this object: without a cycle the last reference to it ends the mapping of its files.
+        #: The JSON of a row without the line feed.
+        self.line = line
+        #: Cached lookups of the work of a row, and of the row of an id or None: a work is often looked up again.
+        self.work = lru_cache(_REMEMBERED)(work)
+        self.find = lru_cache(_REMEMBERED)(find)
         self.canonical: NDArray[np.uint32] = np.empty(0, np.uint32)
         self.places: HashTable | None = None
 
@@ -77,20 +92,6 @@ class MappedWorks:
             _, arrays = flatfiles.load(folder, _KIND, _PLACES)
             works.places = HashTable(arrays["place_hashes"], arrays["place_rows"])
         return works
-
-    def line(self, row: int) -> bytes:
-        """Return the JSON of a row without the line feed."""
-        return self._lines[int(self._offsets[row]) : int(self._offsets[row + 1]) - 1]
-
-    def _work(self, row: int) -> Work:
-        """Return the work of a row."""
-        return Work.from_json(self.line(row))
-
-    def _find(self, work_id: str) -> int | None:
-        """Return the row with this id, or None."""
-        # Lines begin with the id, so comparing their beginning avoids parsing them.
-        start = to_json({"id": work_id})[:-1]
-        return next((row for row in self.keys.candidates(work_id) if self.line(row).startswith(start)), None)
 
     def bearers(self, key: str) -> dict[int, Work]:
         """Return the works, by row, that have ``key`` as id or identifier."""

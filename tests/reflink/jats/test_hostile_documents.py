@@ -141,7 +141,7 @@ def test_a_text_beyond_the_limit_keeps_no_identifier() -> None:
 
 def test_thousands_of_citations_without_tags() -> None:
     found = references("<ref><mixed-citation>Wang X. Title. J Soil. 2001;7:1-9.</mixed-citation></ref>" * 3000)
-    assert sum(reference.inferred is not None for reference in found) in (0, 1000)
+    assert sum(reference.inferred is not None for reference in found) in (0, 3000)
 
 
 @pytest.mark.parametrize("part", ["†, ", "abc* *", "1-", "10.", "Jr. ", "van ", "A.", "0028-083", "pmc", "&#160;"])
