@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.lexical.trigrams import TRIGRAMS
 from reflink.storage.idtable import frozen
 
@@ -124,7 +124,7 @@ def memory(layout: Layout) -> dict[str, int]:
     return {name: array.nbytes for name, array in layout._asdict().items()}
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _ordered(codes: Codes, offsets: Ints, order: Ranks, new_offsets: Ints) -> Codes:
     ordered = np.empty(new_offsets[-1], np.uint16)
     for row in range(len(order)):
@@ -134,7 +134,7 @@ def _ordered(codes: Codes, offsets: Ints, order: Ranks, new_offsets: Ints) -> Co
     return ordered
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _frequencies(codes: Codes) -> Ints:
     frequencies = np.zeros(TRIGRAMS, np.int64)
     for code in codes:
@@ -142,7 +142,7 @@ def _frequencies(codes: Codes) -> Ints:
     return frequencies
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _fill(
     codes: Codes, offsets: Ints, bitmap_of: npt.NDArray[np.int32], bitmaps: int, listed: npt.NDArray[np.bool_],
     lists: int, bits: Words,
@@ -173,7 +173,7 @@ def _fill(
     return starts, postings
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _set_bits(bits: Words, bitmaps: int) -> Ints:
     """Return the number of rows in each bitmap: int64 [bitmaps]. Counts the bits of a word in parallel."""
     counts = np.zeros(bitmaps, np.int64)

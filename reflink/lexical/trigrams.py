@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.storage.idtable import frozen
 
 ALPHABET: Final = " 0123456789abcdefghijklmnopqrstuvwxyz"
@@ -77,7 +77,7 @@ def similarity(a: str, b: str) -> float:
     return score(len(np.intersect1d(first, second, assume_unique=True)), len(first), len(second))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _trigram_sets(text: Letters, offsets: Rows, trigrams: int) -> tuple[Codes, Rows]:
     codes, starts = np.empty(len(text), np.uint16), np.zeros(len(offsets), np.int64)
     last = np.full(trigrams, -1, np.int64)  # the last text that had each trigram

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from reflink.compiled import compiled
 
 Rows = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -85,7 +86,7 @@ class Merged:
     second: Rows
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _compare(a: Bytes, i: int, i_end: int, b: Bytes, j: int, j_end: int) -> int:
     """Return a negative number, zero or a positive number if ``a[i:i_end]`` is before, equal to or after ``b[j:j_end]``."""
     length = min(i_end - i, j_end - j)
@@ -96,7 +97,7 @@ def _compare(a: Bytes, i: int, i_end: int, b: Bytes, j: int, j_end: int) -> int:
     return (i_end - i) - (j_end - j)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _find(blob: Bytes, offsets: Rows, wanted: Bytes, wanted_offsets: Rows) -> Rows:
     found = np.full(len(wanted_offsets) - 1, ABSENT, np.int64)
     for query in range(len(found)):
@@ -115,7 +116,7 @@ def _find(blob: Bytes, offsets: Rows, wanted: Bytes, wanted_offsets: Rows) -> Ro
     return found
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _merge(
     a: Bytes, a_offsets: Rows, a_keep: npt.NDArray[np.bool_], b: Bytes, b_offsets: Rows, b_keep: npt.NDArray[np.bool_]
 ) -> tuple[Rows, Rows, Bytes, Rows]:

@@ -9,10 +9,10 @@ For sets of a and b trigrams with o in common, s = 2o / (a + b + min(a, b) - o) 
 
 from __future__ import annotations
 
-import numba
+from reflink.compiled import compiled
 
 
-@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(nogil=True, inline="always")
 def score(overlap: int, a: int, b: int) -> float:
     """Return s, as ``trigrams.score``; 0 for no overlap."""
     if overlap == 0:
@@ -20,7 +20,7 @@ def score(overlap: int, a: int, b: int) -> float:
     return 2.0 * overlap / (a + b + min(a, b) - overlap)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def needed(bound: float, a: int, b: int) -> int:
     """Return the least overlap with a score of ``bound`` or more, at least 1; min(a, b) + 1 or more if there is none."""
     whole = a + b + min(a, b)
@@ -32,7 +32,7 @@ def needed(bound: float, a: int, b: int) -> int:
     return overlap
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def reachable(bound: float, a: int, b_from: int, b_to: int) -> bool:
     """Return whether a set of ``b_from`` to ``b_to`` trigrams can have a score of ``bound`` or more with ``a`` trigrams."""
     b = min(max(a, b_from), b_to)  # the size nearest to a

@@ -5,16 +5,16 @@ Inverted indexes do the same over lists of any length; the benchmark compares wi
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from reflink.compiled import compiled
 from reflink.lexical.cpu.bounds import score
 from reflink.lexical.cpu.heaps import insert
 from reflink.lexical.layout import LIST_BLOCK, Floats, Ints, LiveRows
 from reflink.lexical.queries import Queries
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def search(rows: LiveRows, queries: Queries, k: int) -> tuple[Ints, Floats, Ints]:
     """Return the k best rows of each of n queries, as ``searching.search``: rows, scores, number found. Ignores seeds.
 

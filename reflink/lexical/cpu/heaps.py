@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
-
+from reflink.compiled import compiled
 from reflink.lexical.layout import Floats, Ints, Ranks
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def insert(rows: Ints, scores: Floats, size: int, row: int, score: float, ranks: Ranks) -> Any:
     """Insert a row into the first ``size`` entries unless it is a duplicate or not good enough; return the new size.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.lexical.cpu.vectors import ROWS
 from reflink.lexical.layout import RARE, Codes, Floats, Ints, Layout
 
@@ -15,7 +15,7 @@ from reflink.lexical.layout import RARE, Codes, Floats, Ints, Layout
 LISTED: Final = 0.05
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def listed(layout: Layout, wanted: Codes) -> Ints:
     """Return the rarest trigrams with posting lists, up to ``LISTED`` postings per row in total."""
     texts = len(layout.sizes)
@@ -33,7 +33,7 @@ def listed(layout: Layout, wanted: Codes) -> Ints:
     return lists[order[:taken]]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def known(layout: Layout, wanted: Codes) -> Any:
     """Return how many of the trigrams occur in the segment."""
     number = 0
@@ -42,7 +42,7 @@ def known(layout: Layout, wanted: Codes) -> Any:
     return number
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def counted(layout: Layout, wanted: Codes, lists: Ints, bitmaps: npt.NDArray[np.int32], chances: Floats) -> Any:
     """Write the numbers of the trigrams' bitmaps to ``bitmaps``, rarest first, padded with the empty bitmap; return how many.
 

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.lexical.cpu.bounds import needed, reachable
 from reflink.lexical.cpu.planning import LISTED, counted, known, listed
 from reflink.lexical.cpu.vectors import LANES, ROWS, count_many_rows, count_rows
@@ -71,7 +71,7 @@ class Plans(NamedTuple):
     credits: Ints
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def search(rows: LiveRows, queries: Queries, k: int, blocks: Ints) -> tuple[Ints, Floats, Ints, Ints]:
     """Return the k best rows of each of n queries: rows and scores [n, k], best first; numbers of rows found and verified [n].
 
@@ -112,7 +112,7 @@ def search(rows: LiveRows, queries: Queries, k: int, blocks: Ints) -> tuple[Ints
     return best.rows, best.scores, best.found, best.verified
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _scan_lists(
     rows: LiveRows, query: Query, lists: Ints, others: int, best: Best, counts: npt.NDArray[np.uint8], near: Ints
 ) -> Any:
@@ -152,7 +152,7 @@ def _scan_lists(
     return min(taken, crossing - 1)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _scan_bitmaps(rows: LiveRows, queries: Queries, plans: Plans, present: Set, best: Best, blocks: Ints) -> None:
     """Verify in every block the rows whose counts reach the count needed. ``present``: an empty set, working memory."""
     layout, codes, offsets, bounds = rows.layout, queries.codes, queries.offsets, best.bounds
@@ -217,7 +217,7 @@ def _scan_bitmaps(rows: LiveRows, queries: Queries, plans: Plans, present: Set, 
         mark(wanted, present)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _bitmaps_to_count(plans: Plans, query: int, required: int, relative_size: float) -> Any:
     """Return how many bitmaps to count and the count needed in them.
 
@@ -233,7 +233,7 @@ def _bitmaps_to_count(plans: Plans, query: int, required: int, relative_size: fl
     return number, required
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _lowest(word: np.uint64) -> Any:
     """Return the position of the lowest set bit; ``word`` is not 0."""
     at = 0

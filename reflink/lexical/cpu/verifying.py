@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.lexical.cpu.bounds import reachable, score
 from reflink.lexical.cpu.heaps import insert
 from reflink.lexical.cpu.vectors import prefetch
@@ -43,14 +43,14 @@ class Query(NamedTuple):
     present: Set
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def mark(wanted: Codes, present: Set) -> None:
     """Toggle the trigrams in the set: the first call adds them, the second removes them."""
     for code in wanted:
         present[code >> 6] ^= np.uint64(1) << np.uint64(code & 63)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def overlap_of(layout: Layout, row: int, present: Set) -> Any:
     """Return how many trigrams of the row are in the set; trigram t is bit t of ``present``."""
     overlap = np.uint64(0)
@@ -60,7 +60,7 @@ def overlap_of(layout: Layout, row: int, present: Set) -> Any:
     return np.int64(overlap)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def verify(rows: LiveRows, query: Query, near: Ints, size: int, best: Best) -> None:
     """Verify the rows ``near[:size]`` and insert the good ones into ``best``. Prefetches memory before it is read.
 

@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.lexical.cpu.bounds import needed, score
 from reflink.lexical.cpu.heaps import insert
 from reflink.lexical.cpu.planning import counted
@@ -163,7 +163,7 @@ def joined(parts: Sequence[Found], k: int) -> Found:
     return Found(rows, scores, found, sum(part.verified for part in parts), sum(part.recounted for part in parts))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _collect(
     queries: Numbers, near: Numbers, overlaps: Numbers, wanted: Numbers, sizes: Sizes, ranks: Ranks, best: Best
 ) -> None:
@@ -178,7 +178,7 @@ def _collect(
                 best.bounds[query] = max(best.bounds[query], best.scores[query, k - 1])
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def planned(layout: Layout, queries: Queries, bounds: Floats) -> tuple[Numbers, Numbers, Numbers]:
     """Choose the bitmaps to count: offsets within a block [queries, width], numbers of them [queries], credits [queries].
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.errors import UnusableSnapshot
 from reflink.lexical import layout
 from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, Codes, Ints, Layout, Mask, Ranks
@@ -121,7 +121,7 @@ def _ascend(offsets: npt.NDArray[Any], end: int) -> bool:
     return offsets[0] == 0 and offsets[-1] == end and bool((offsets[1:] >= offsets[:-1]).all())
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _move(codes: Codes, offsets: Ints, rows: Ranks, new: Ints, new_codes: Codes, new_offsets: Ints) -> None:
     """Copy the trigrams of each id that is kept to its new position."""
     for rank in range(len(new)):

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from reflink.compiled import compiled
 from reflink.semantic.cpu.tiles import HOST, tile
 
 Bits = npt.NDArray[np.uint16]
@@ -43,7 +44,7 @@ def _widen(typing_context: Any, bits: Any) -> Any:
     return numba.float32(numba.uint16), generate
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_ANY_ORDER)  # type: ignore[untyped-decorator]
+@compiled(nogil=True, fastmath=_ANY_ORDER)
 def dot(block: Bits, start: int, stop: int, queries: Floats, query: int, number: int, scores: Floats) -> None:
     """Write ``scores[j, r] = queries[query + j] · block[start + r]`` for ``j < number`` and rows below ``stop``, in float32.
 
@@ -74,7 +75,7 @@ def dot(block: Bits, start: int, stop: int, queries: Floats, query: int, number:
             scores[j, left - start] = total
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # type: ignore[untyped-decorator]
+@compiled(nogil=True, fastmath={"nnan", "nsz"})
 def _highest(scores: Floats, number: int) -> np.float32:
     """Return the highest of the first ``number`` scores, none of them NaN."""
     highest = np.float32(-np.inf)
@@ -84,7 +85,7 @@ def _highest(scores: Floats, number: int) -> np.float32:
     return highest
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _raise_bound(best: Floats, score: float) -> None:
     """Replace the lowest score of a min-heap by ``score``."""
     at, k = 0, len(best)
@@ -101,7 +102,7 @@ def _raise_bound(best: Floats, score: float) -> None:
     best[at] = score
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def scan(
     block: Bits, alive: Mask, start: int, queries: Floats, best: Floats, margin: float, base: int,
     query_of: Rows, row_of: Rows, score_of: Floats, size: int,
@@ -143,7 +144,7 @@ def scan(
     return size, row
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_ANY_ORDER)  # type: ignore[untyped-decorator]
+@compiled(nogil=True, fastmath=_ANY_ORDER)
 def exact(block: Bits, rows: Rows, queries: Floats, query_of: Rows, scores: Floats) -> None:
     """Write ``scores[i] = queries[query_of[i]] · block[rows[i]]``, summed in float64 and rounded to float32."""
     for i in range(len(rows)):
@@ -154,7 +155,7 @@ def exact(block: Bits, rows: Rows, queries: Floats, query_of: Rows, scores: Floa
         scores[i] = np.float32(total)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def gather_bytes(blob: npt.NDArray[np.uint8], offsets: Rows, rows: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
     """Return the concatenated bytes of these rows and their offsets: int64 [n + 1]."""
     begins = np.zeros(len(rows) + 1, np.int64)

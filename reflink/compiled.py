@@ -1,0 +1,85 @@
+"""Kernels compiled by numba and cached on disk, with everything that was compiled into them in the key of the cache.
+
+The machine code of a kernel contains the kernels that it calls and the constants that it reads. numba discards a cached kernel
+when the file of the kernel itself changes, not when one of these does: after an update it would combine old and new code, which
+gives wrong results without an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
+
+_CONSTANTS = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None), np.generic, np.dtype)
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function by ``numba.njit`` with these options, and caches it.
+
+    The type of the kernel is Any: numba also accepts numpy's scalars where the function has int or float.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        kernel: Any = numba.njit(cache=True, **options)(function)
+        if isinstance(kernel, Dispatcher):  # not if the environment disables numba
+            kernel._cache = _Cache(kernel.py_func)  # type: ignore[attr-defined]
+        return kernel
+
+    return decorate
+
+
+def digest(function: FunctionType) -> str:
+    """Return a hash of a function's code, of the constants that it reads, and of the same of the kernels that it calls."""
+    return hashlib.sha256(b"".join(_content(function, {function}))).hexdigest()
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """numba's cache of one function, with ``digest`` in the key. It is computed at the first call, when all globals exist."""
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, codegen), _digest(self._py_func))
+
+
+_digest = cache(digest)
+
+
+def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[bytes]:
+    """Yield the parts of the hash. ``seen``: functions whose content is in the hash already."""
+    for code in _codes(function.__code__):
+        yield code.co_code
+        yield from (_constant(each) for each in code.co_consts if not isinstance(each, CodeType))
+        known = function.__globals__
+        used = [known[name] for name in code.co_names if name in known]
+        # Names of attributes are in co_names too: those of modules may be kernels or constants.
+        modules = [each for each in used if isinstance(each, ModuleType)]
+        used += [getattr(module, name) for module in modules for name in code.co_names if hasattr(module, name)]
+        for value in used:
+            if isinstance(value, Dispatcher):
+                if value.py_func not in seen:
+                    seen.add(value.py_func)
+                    yield from _content(value.py_func, seen)
+            elif isinstance(value, np.ndarray):
+                yield repr((value.shape, value.dtype)).encode() + value.tobytes()
+            elif isinstance(value, _CONSTANTS):
+                yield _constant(value)
+
+
+def _constant(value: object) -> bytes:
+    """Return a constant's value as bytes. The order of a set's elements differs between processes."""
+    return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value).encode()
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code and those of the functions and comprehensions within it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
