@@ -56,8 +56,8 @@ def build(
     """Read works, encode them if there is an ``encoder``, index their trigrams, and save the snapshot ``out``.
 
     ``cache``: a snapshot of the same model, precision, mode and separator, whose vectors are reused for equal texts.
-    ``journals``: a list of journals (reflink.journals.lists); the snapshot then has a table of journals, which the names in
-    the works complete. Of lines with the same id the last counts. A bad line is passed to ``on_bad`` and left out. A replaced
+    The snapshot has a table of journals, learnt from the works; ``journals``: a list of journals (reflink.journals.lists) that
+    they complete. Of lines with the same id the last counts. A bad line is passed to ``on_bad`` and left out. A replaced
     snapshot is kept as ``OUT.previous``, unless ``keep_previous`` is False. Raises SnapshotError (``out`` is not a catalog,
     another build runs there, ``cache`` is of other vectors), BadRecord (``source`` cannot be decompressed, ``journals`` cannot
     be read) and OSError.
@@ -67,8 +67,8 @@ def build(
     with _alone(partial):
         if encoder is not None and cache is not None:
             encoder = ReusingEncoder(encoder, cache, mode)
-        names = None if journals is None else JournalsBuilder()
-        if names is not None and journals is not None:
+        names = JournalsBuilder()
+        if journals is not None:
             names.add_list(read_list(journals))
         lines, bad = _read(source, partial / "works", names, on_bad, progress)
         works = MappedWorks.open(partial / "works")
@@ -95,8 +95,7 @@ def build(
                 catalog.trigrams.add([work.id for work in block], texts)
                 progress("indexing", start + len(block), len(works))
         progress("saving", 0, 1)
-        known = None if names is None else names.build()
-        complete = Catalog(Works(works), catalog.vectors, catalog.trigrams, catalog.manifest, known)
+        complete = Catalog(Works(works), catalog.vectors, catalog.trigrams, catalog.manifest, names.build())
         manifest = complete.save(out, keep_previous=keep_previous)
         progress("saving", 1, 1)
     shutil.rmtree(partial)
@@ -104,7 +103,7 @@ def build(
 
 
 def _read(
-    source: Path, folder: Path, names: JournalsBuilder | None, on_bad: Callable[[BadRecord], object], progress: Progress
+    source: Path, folder: Path, names: JournalsBuilder, on_bad: Callable[[BadRecord], object], progress: Progress
 ) -> tuple[int, int]:
     size, lines, bad = source.stat().st_size, 0, 0
     with WorksWriter(folder) as writer:
@@ -115,8 +114,7 @@ def _read(
                 on_bad(work)
             else:
                 writer.append(work)
-                if names is not None:
-                    names.add(work)
+                names.add(work)
     return lines, bad
 
 

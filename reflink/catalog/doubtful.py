@@ -6,7 +6,6 @@ DOIs are learnt from the catalog itself: most publishers begin a DOI with a code
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -17,7 +16,7 @@ import numpy as np
 import orjson
 
 from reflink.entities import Work
-from reflink.folding import folded_words
+from reflink.journals.names import are_alike, code_key
 
 #: The list in a snapshot: a line with ``id``, ``venue`` and ``journal`` (of the DOI) for each doubtful record.
 LIST: Final = "doubtful.jsonl"
@@ -27,11 +26,6 @@ _WORKS: Final = 20
 _SHARE: Final = 0.9
 #: Minimum number of works of a venue with other codes: a venue that is not known elsewhere may be another name of the journal.
 _KNOWN: Final = 5
-#: Letters by which two words of venues agree, and words that do not count.
-_LETTERS: Final = 3
-_EMPTY: Final = frozenset(("the", "and", "for", "of", "in", "on", "de", "la", "und", "der", "a"))
-#: A registrant's prefix and the code of a journal: its ISSN, its number at Springer, or letters.
-_CODE: Final = re.compile(r"10\.[0-9.]+/(?:[s(]?(?:issn)?\d{4}-\d{3}[\dx]|s\d{5}-|[a-z]{2,}(?:\.[a-z]{2,})*|[a-z]\.[a-z]{2,})")
 
 
 class VenuesByCode:
@@ -44,9 +38,9 @@ class VenuesByCode:
 
     def add(self, work: Work) -> None:
         """Count the next work."""
-        found = _CODE.match(work.ids.doi or "")
-        venue = work.venue if found else None
-        self._code.append(self._codes.setdefault(found[0], len(self._codes)) if found and venue else -1)
+        code = code_key(work.ids.doi)
+        venue = work.venue if code else None
+        self._code.append(self._codes.setdefault(code, len(self._codes)) if code and venue else -1)
         self._venue.append(self._venues.setdefault(venue, len(self._venues)) if venue else -1)
 
     def doubtful(self) -> Iterator[tuple[int, str, str]]:
@@ -85,12 +79,3 @@ def count(folder: Path) -> int:
     """Return the number of doubtful records in a snapshot's list. Raises OSError."""
     path = folder / LIST
     return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def are_alike(one: str, other: str) -> bool:
-    """Return whether two venues may be names of one journal: they share the beginning of a word or an acronym."""
-    words, others = ([word for word in folded_words(name) if word not in _EMPTY] for name in (one, other))
-    if not words or not others or {word[:_LETTERS] for word in words} & {word[:_LETTERS] for word in others}:
-        return True
-    initials = ["".join(word[0] for word in each) for each in (words, others)]
-    return initials[0] == "".join(others) or initials[1] == "".join(words) or initials[0] == initials[1]

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sub.add_argument("--no-vectors", action="store_true", help="build no vectors: no semantic search")
     sub.add_argument("--no-trigrams", action="store_true", help="build no trigrams: no lexical search")
     sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are reused for equal texts")
-    named = "add a table of journals: those of reflink journals build, completed by what the works state (default: none)"
+    named = "journals of reflink journals build, which the table of journals has beside those that the works state"
     sub.add_argument("--journals", type=Path, metavar="FILE", help=named)
     kept = "delete the replaced catalog instead of keeping it as DIR.previous; workers then have no fallback"
     sub.add_argument("--no-previous", action="store_true", help=kept)

@@ -12,7 +12,7 @@ from reflink.cli.output import add_json, complain, console, table, write_json
 from reflink.errors import BadRecord
 from reflink.journals.building import JournalsBuilder
 from reflink.journals.lists import read_list
-from reflink.journals.table import Journal, Journals
+from reflink.journals.table import Journals
 
 NAME: Final = "journals"
 HELP: Final = """Build a table of journals from lists, and show which journals a name means.
@@ -25,7 +25,7 @@ examples:
 _BUILD: Final = """lists:
   J_Medline.txt, J_Entrez.txt   NLM's lists: https://www.ncbi.nlm.nih.gov/books/NBK3827/table/pubmedhelp.T.journal_lists/
   a CSV file                    Crossref's list of journals: JournalTitle, pissn, eissn, additionalIssns
-  JSON lines                    {"names": ["Journal of Examples", "J Ex"], "issns": ["1234-5679"], "former": ["Old Examples"]}
+  JSON lines                    {"names": ["Journal of Examples", "J Ex"], "issns": ["1234-5679"]}
 
 Journals that share an ISSN are one. The output is JSON lines, which you can edit and give as a list again."""
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sub.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON lines for reflink catalog build --journals")
     sub.set_defaults(action=_build)
 
-    about = "Show the journals that a name means, with their other names and related journals."
+    about = "Show the journals that a name means, with their other names."
     example = 'example:\n  reflink journals show catalog/ "Phys. Rev. B"\n\nexit code 1: the name is not known'
     sub = commands.add_parser("show", help=about, description=about, epilog=example, formatter_class=raw)
     sub.add_argument("table", type=Path, metavar="TABLE", help="a catalog, or a file of journals")
@@ -71,13 +71,13 @@ def _show(args: argparse.Namespace) -> int:
         complain(f"{args.table}: no journal has the name {args.name}")
         return SOME_FAILED
     listed = list(journals)
-    rows = table((("names", 4), ("ISSN", 1), ("related journals", 3)))
+    rows = table((("names", 4), ("ISSN", 1)))
     for number in numbers:
-        journal, related = listed[number], [_first_name(listed[other]) for other in journals.related(number)]
+        journal = listed[number]
         if args.json:
-            write_json({**journal.to_dict(), "related": related})
+            write_json(journal.to_dict())
         else:
-            rows.add_row("; ".join(journal.names), " ".join(journal.issns), "; ".join(related))
+            rows.add_row("; ".join(journal.names), " ".join(journal.issns))
     if not args.json:
         console().print(rows)
     return OK
@@ -90,7 +90,3 @@ def _opened(path: Path) -> Journals:
     if journals is None:
         raise BadRecord(f"{path}: a catalog without a table of journals: build it again with --journals")
     return journals
-
-
-def _first_name(journal: Journal) -> str:
-    return next(iter((*journal.names, *journal.issns)), "")

@@ -28,6 +28,7 @@ from reflink.evaluation.records import Query, without_identifiers
 from reflink.evaluation.regression import Flags, Floats
 from reflink.evaluation.same_record import is_same_record
 from reflink.evaluation.worlds import Groups, hidden
+from reflink.journals.table import Journals
 from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
 from reflink.verdict.batch import compare_all
@@ -128,7 +129,7 @@ def collect(
                     if work.id in right or target is None or not is_same_record(target, work)
                 ]
                 found.append(_Proposed(number * len(queries) + start + row, references[row], works))
-            parts.append(_compared(found, len(queries)))
+            parts.append(_compared(found, len(queries), catalog.journals))
     return _joined(parts, len(queries))
 
 
@@ -148,7 +149,7 @@ def collect_absent(cited: Sequence[pubmed.Cited], catalog: Catalog) -> Pairs:
             )
             for row, (each, ids) in enumerate(zip(batch, proposed, strict=True))
         ]
-        parts.append(_compared(found, 0))
+        parts.append(_compared(found, 0, catalog.journals))
     return _joined(parts, 0)
 
 
@@ -169,7 +170,7 @@ def _citable(reference: Reference, ids: Sequence[str], catalog: Catalog) -> list
     return [work for id_ in ids if catalog.canonical(id_) != own and (work := catalog.get(id_)) is not None]
 
 
-def _compared(found: Sequence[_Proposed], asked: int) -> Pairs:
+def _compared(found: Sequence[_Proposed], asked: int, journals: Journals | None) -> Pairs:
     """Return the pairs of a batch with their evidence."""
     works: dict[str, int] = {}
     listed: list[Work] = []
@@ -182,13 +183,14 @@ def _compared(found: Sequence[_Proposed], asked: int) -> Pairs:
                 listed.append(work)
             at.append((row, column))
             facts.append((right, fold_of(each.reference.citing), each.number, removed))
-    rows = compare_all([each.reference for each in found], listed, np.array(at, np.int64).reshape(-1, 2))
+    references, positions = [each.reference for each in found], np.array(at, np.int64).reshape(-1, 2)
+    rows = compare_all(references, listed, positions, journals=journals)
     y, fold, query, gone = np.array(facts, np.int64).reshape(-1, 4).T
     n = len(facts)
     return Pairs(rows, y.astype(bool), fold, query, gone.astype(bool), np.zeros(n, np.int64), np.ones(n), asked)
 
 
 def _joined(parts: Sequence[Pairs], asked: int) -> Pairs:
-    parts = parts or [_compared((), asked)]
+    parts = parts or [_compared((), asked, None)]
     names = ("rows", "y", "fold", "query", "removed", "source", "weight")
     return Pairs(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}, asked=asked)

@@ -28,6 +28,7 @@ from reflink.evaluation.records import Listing, Query, read_queries, read_works,
 from reflink.evaluation.rule import rule_figures
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_of
+from reflink.journals.building import learned
 from reflink.linking.absence import link_learnt
 from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
@@ -44,7 +45,7 @@ def default_encoder(cache: Path) -> CachedEncoder:
 
 
 def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy | None = None) -> Catalog:
-    """Return a catalog in memory with both indexes. Encodes only texts that are not in the encoder's cache."""
+    """Return a catalog in memory with indexes and a table of journals. Encodes only texts not in the encoder's cache."""
     policy = policy or Policy()
     catalog = Catalog.empty(
         dim=encoder.dim, model=encoder.name, precision=encoder.precision, mode=policy.semantic_mode,
@@ -58,6 +59,7 @@ def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy 
             part = works[start : start + _WORKS]
             catalog.add(part, encoder.encode([catalog.semantic_text(work) for work in part]))
     encoder.progress = None
+    catalog.journals = learned(works)
     return catalog
 
 

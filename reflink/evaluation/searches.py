@@ -21,6 +21,7 @@ import orjson
 from reflink.catalog import Catalog
 from reflink.entities import Work
 from reflink.evaluation.vectors import CachedEncoder
+from reflink.journals.building import learned
 from reflink.linking.policy import Policy
 from reflink.text import SEP
 
@@ -93,9 +94,9 @@ class KeptIndex:
 
 
 def kept_catalog(works: Sequence[Work], encoder: CachedEncoder | None, folder: Path) -> Catalog:
-    """Return a catalog in memory whose searches are kept under ``folder``; without vectors if ``encoder`` is None.
+    """Return a catalog in memory, with a table of journals, whose searches are kept under ``folder``.
 
-    No work may be added or removed later.
+    It has no vectors if ``encoder`` is None. No work may be added or removed later.
     """
     from reflink.lexical import LexicalIndex
     from reflink.semantic import VectorIndex
@@ -103,6 +104,7 @@ def kept_catalog(works: Sequence[Work], encoder: CachedEncoder | None, folder: P
     policy = Policy()
     catalog = Catalog.empty(mode=policy.semantic_mode, separator=encoder.separator if encoder else SEP, lexical_mode=None)
     catalog.add(works)
+    catalog.journals = learned(works)
     path, ids = folder / "searches.sqlite", [work.id for work in works]
 
     def trigrams() -> Search:

@@ -1,4 +1,4 @@
-"""Journals: which names mean the same journal, which mean different ones, and which journals are related.
+"""Journals: which names mean the same journal.
 
 - ``names``: names as they are compared; ``table``: journals by name; ``building``: a table from lists and works
 - ``lists``: the files of journals that NLM and Crossref publish

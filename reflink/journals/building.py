@@ -1,9 +1,14 @@
 """Build a table of journals from lists and from the works of a catalog.
 
-A work with several names of its journal, or with its ISSN, states that they belong together. Works contain errors, so one
-record is not believed: a name joins the name with which most of its records have it, and a title joins an abbreviation only if
-most records of the abbreviation have that title too or if the words of the two match. The result does not depend on the order
-of the works.
+A work states that the names of its venue, its ISSNs and the code in its DOI (`names.code_key`) belong together. Works contain
+errors, so one record is not believed:
+
+- A name joins the code with which most of its works have it, if most works with that code have similar names: the publisher
+  then gives the code to one journal. So the spellings of a journal in different bibliographies come together.
+- Other names join the name with which most of their works have them; a title joins an abbreviation only if most records of the
+  abbreviation have that title too or if the words of the two match.
+
+The result does not depend on the order of the works.
 """
 
 from __future__ import annotations
@@ -11,10 +16,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import permutations
+from typing import Final
 
 from reflink.entities import Work
-from reflink.journals.names import abbreviates, issn_key, name_key, other_keys
+from reflink.journals.names import abbreviates, are_alike, code_key, issn_key, name_key, other_keys
 from reflink.journals.table import Journal, Journals
+
+#: Of the names that the works of a code state: minimum number, minimum share of the most frequent one (one code is that of all
+#: "Annual Review of …"), and minimum share of the names that are like it.
+_NAMED: Final = 5
+_LEADING: Final = 0.25
+_ALIKE: Final = 0.9
 
 
 class JournalsBuilder:
@@ -22,10 +34,12 @@ class JournalsBuilder:
 
     def __init__(self) -> None:
         self._listed: list[Journal] = []
-        self._together: dict[str, Counter[str]] = {}  # key → number of works with each other key
-        self._works: Counter[str] = Counter()  # key → number of works with it and another key
+        self._together: dict[str, Counter[str]] = {}  # name or ISSN → number of works with each other name or ISSN
+        self._names_of: dict[str, Counter[str]] = {}  # code → number of works with each name
+        self._codes_of: dict[str, Counter[str]] = {}  # name → number of works with each code
+        self._works: Counter[str] = Counter()  # name or ISSN → number of works that state something about it
         self._titles: set[str] = set()
-        self._written: dict[str, str] = {}  # key → its smallest spelling
+        self._written: dict[str, str] = {}  # key of a name → its smallest spelling
 
     def add_list(self, journals: Iterable[Journal]) -> None:
         """Add the journals of a list."""
@@ -35,7 +49,8 @@ class JournalsBuilder:
         """Add what a work states about its journal."""
         fields = work.__dict__
         venue, abbreviations, issns = fields["venue"], fields["venue_abbreviations"], fields["issns"]
-        if not abbreviations and not (venue and issns):
+        code = code_key(fields["ids"].doi) if venue else None
+        if not abbreviations and not (venue and (issns or code)):
             return
         keys: dict[str, None] = {}
         for name in (venue, *abbreviations) if venue else abbreviations:
@@ -44,11 +59,13 @@ class JournalsBuilder:
                 keys[key] = None
                 if key not in self._written or name < self._written[key]:
                     self._written[key] = name
+        if code is not None:
+            for key in keys:
+                self._names_of.setdefault(code, Counter())[key] += 1
+                self._codes_of.setdefault(key, Counter())[code] += 1
         if venue:
             self._titles.add(name_key(venue))
         keys |= dict.fromkeys(each for issn in issns if (each := issn_key(issn)))
-        if len(keys) < 2:
-            return
         self._works.update(list(keys))
         for one, other in permutations(keys, 2):
             self._together.setdefault(one, Counter())[other] += 1
@@ -73,8 +90,9 @@ class JournalsBuilder:
         return Journals.of(journals)
 
     def _groups(self) -> list[list[str]]:
-        """Return the keys that belong to one journal, group by group."""
-        first = {key: key for key in self._together}
+        """Return the names and ISSNs that belong to one journal, group by group."""
+        name_of = {code: name for code, names in self._names_of.items() if (name := _only(names))}
+        first = {key: key for key in (*self._works, *name_of)}
 
         def root(key: str) -> str:
             while first[key] != key:
@@ -82,26 +100,51 @@ class JournalsBuilder:
                 key = first[key]
             return key
 
-        partners = {key: self._partner(key) for key in self._together}
-        for key, partner in partners.items():
-            if partner is not None and self._is_sure(key, partner, partners[partner]):
+        for key in self._works:
+            partner = self._code(key, name_of) or self._partner(key)
+            if partner is not None and (partner in name_of or self._is_sure(key, partner)):
                 low, high = sorted((root(key), root(partner)))
                 first[high] = low
         groups: dict[str, list[str]] = {}
-        for key in sorted(first):
+        for key in sorted(self._works):
             groups.setdefault(root(key), []).append(key)
         return [keys for keys in groups.values() if len(keys) > 1]
 
-    def _partner(self, key: str) -> str | None:
-        """Return the key that most of a key's works have too, if more than half of them do."""
-        count, partner = min((-count, other) for other, count in self._together[key].items())
-        return partner if -count * 2 > self._works[key] else None
+    def _code(self, key: str, name_of: dict[str, str]) -> str | None:
+        """Return the code that more than half of a name's works have, if it is that of one journal, which has such a name."""
+        code = _most(self._codes_of.get(key, Counter()), self._works[key])
+        return code if code in name_of and are_alike(key, name_of[code]) else None
 
-    def _is_sure(self, key: str, partner: str, back: str | None) -> bool:
+    def _partner(self, key: str) -> str | None:
+        """Return the name or ISSN that most of a key's works have too, if more than half of them do."""
+        return _most(self._together.get(key, Counter()), self._works[key])
+
+    def _is_sure(self, key: str, partner: str) -> bool:
         is_title_of_abbreviation = key in self._titles and partner not in self._titles and not partner.startswith("issn:")
-        if not is_title_of_abbreviation or back == key:
+        if not is_title_of_abbreviation or self._partner(partner) == key:
             return True
         return any(abbreviates(partner, each) for each in (key, *other_keys(self._written[key])))
+
+
+def learned(works: Iterable[Work]) -> Journals:
+    """Return the table of the journals that the works state."""
+    builder = JournalsBuilder()
+    for work in works:
+        builder.add(work)
+    return builder.build()
+
+
+def _most(counts: Counter[str], works: int) -> str | None:
+    """Return the key that more than half of the works have; None if there is none."""
+    count, key = min(((-count, key) for key, count in counts.items()), default=(0, ""))
+    return key if -count * 2 > works else None
+
+
+def _only(names: Counter[str]) -> str | None:
+    """Return the most frequent of the names that the works of a code have, if nearly all are like it."""
+    leading, name = max((count, key) for key, count in names.items())
+    alike, total = sum(count for key, count in names.items() if are_alike(key, name)), names.total()
+    return name if total >= _NAMED and leading >= _LEADING * total and alike >= _ALIKE * total else None
 
 
 def _merged(listed: Iterable[Journal]) -> list[Journal]:
@@ -122,9 +165,7 @@ def _merged(listed: Iterable[Journal]) -> list[Journal]:
 
 def _joined(journal: Journal, more: Journal) -> Journal:
     return Journal(
-        names=tuple(dict.fromkeys((*journal.names, *more.names))),
-        issns=tuple(dict.fromkeys((*journal.issns, *more.issns))),
-        former=tuple(dict.fromkeys((*journal.former, *more.former))),
+        names=tuple(dict.fromkeys((*journal.names, *more.names))), issns=tuple(dict.fromkeys((*journal.issns, *more.issns)))
     )
 
 

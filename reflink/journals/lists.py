@@ -3,7 +3,7 @@
 - NLM's files have a block of lines for each journal: ``JournalTitle``, ``MedAbbr``, ``IsoAbbr``, ``ISSN (Print)`` and
   ``ISSN (Online)``; a line of hyphens separates the blocks.
 - Crossref's file is CSV with a header: ``JournalTitle``, ``pissn``, ``eissn`` and ``additionalIssns`` are read.
-- JSON lines have the fields of `Journal`: they may state former names.
+- JSON lines have the fields of `Journal`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of journals as they are compared, and the name of the journal that a section belongs to."""
+"""Names of journals as they are compared, and the code of a journal in a DOI."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ _DROPPED: Final = frozenset(
 _DROPPED_WITHIN: Final = frozenset("aey")
 _BRACKETS: Final = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _SUBTITLE: Final = re.compile(r"\s+[:=]\s|:\s|;\s")
-#: The name of a section: it begins with a word for section or follows a word that is not abbreviated, or it is a letter or
-#: number at the end.
-_SECTION: Final = re.compile(
-    r"[\s,.:;]+(?:section|sect?|part|pt|series|ser|teil|reihe)\b.*|(?<=\w{5})\. .*|[\s,.]+(?:[A-Z]|[IVX]+|\d{1,4})\.?$",
-    re.IGNORECASE,
-)
 _ISSN: Final = re.compile(r"(\d{4})-?(\d{3}[\dXx])")
+#: A registrant's prefix and the code of a journal: its ISSN, its number at Springer, or letters.
+_CODE: Final = re.compile(
+    r"10\.[0-9.]+/(?:(?:j\.|[s(])?(?:issn)?\d{4}-\d{3}[\dx]|\d{7}[\dx](?=[.-])|s\d{5}-|[a-z]{2,}(?:\.[a-z]{2,})*|[a-z]\.[a-z]{2,})"
+)
+#: Letters by which two words of venues agree; minimum letters of an acronym that need not stand for the whole name; words that
+#: do not count.
+_LETTERS: Final = 3
+_ACRONYM: Final = 3
+_EMPTY: Final = frozenset(("the", "and", "for", "of", "in", "on", "de", "la", "und", "der", "a"))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -51,23 +54,33 @@ def other_keys(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for key in keys if key and key != name_key(name)))
 
 
-def parent_keys(name: str) -> tuple[str, ...]:
-    """Return the keys of the journals of which this name may mean a section, a series or a continuation.
-
-    "Acta Cryst. D" and "Acta crystallographica. Section D" give "acta cryst" and "acta crystallographica".
-    """
-    proper = _SUBTITLE.split(name, maxsplit=1)[0].strip()
-    shorter = (_BRACKETS.sub(" ", proper), _SECTION.sub("", _BRACKETS.sub(" ", proper).strip()))
-    return tuple(dict.fromkeys(key for text in shorter if (key := name_key(text)) and key != name_key(name)))
-
-
 def abbreviates(short: str, long: str) -> bool:
     """Return whether each word of the key ``short`` begins the word of the key ``long`` in its place."""
     words, full = short.split(), long.split()
     return len(words) == len(full) and all(whole.startswith(word) for word, whole in zip(words, full, strict=True))
 
 
+def are_alike(one: str, other: str) -> bool:
+    """Return whether two venues may be names of one journal: they share the beginning of a word or an acronym."""
+    words, others = ([word for word in folded_words(name) if word not in _EMPTY] for name in (one, other))
+    if not words or not others or {word[:_LETTERS] for word in words} & {word[:_LETTERS] for word in others}:
+        return True
+    initials = ["".join(word[0] for word in each) for each in (words, others)]
+    return _stands_for("".join(others), initials[0]) or _stands_for("".join(words), initials[1]) or initials[0] == initials[1]
+
+
+def _stands_for(acronym: str, initials: str) -> bool:
+    """Return whether the acronym has the initials of the name, or those of its first words: "PNAS" ends before "USA"."""
+    return acronym == initials or (len(acronym) >= _ACRONYM and initials.startswith(acronym))
+
+
 def issn_key(text: str) -> str | None:
     """Return the key of an ISSN, ``issn:0028-0836``; None if the text is not an ISSN."""
     found = _ISSN.fullmatch(text.strip())
     return f"issn:{found[1]}-{found[2].upper()}" if found else None
+
+
+def code_key(doi: str | None) -> str | None:
+    """Return the beginning of a DOI that most publishers give to one journal, ``10.1371/journal.pone``; None if it has none."""
+    found = _CODE.match(doi or "")
+    return found[0] if found else None

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from reflink.blocking.untitled import Untitled, in_supplement, title_proper
+from reflink.blocking.untitled import Untitled, fields_of, in_supplement, title_proper
 from reflink.entities import ID_KINDS, Ids, Reference, Work
 from reflink.folding import folded_words
 from reflink.journals.table import Journals
@@ -59,7 +59,7 @@ def compare_all(
     compare_untitled(rows, untitled, works, pairs)
     compare_deposits(rows, references, works, pairs)
     if journals is not None:
-        compare_journals(rows, references, untitled, works, pairs, journals)
+        compare_journals(rows, references, works, pairs, journals)
     compare_identifiers(rows, references, works, pairs)
     if by_identifier is not None:
         rows[by_identifier, _IDENTIFIER] = 1.0
@@ -100,22 +100,27 @@ def compare_untitled(rows: Floats, untitled: Mapping[int, Untitled], works: Sequ
 
 
 def compare_journals(
-    rows: Floats,
-    references: Sequence[Reference],
-    untitled: Mapping[int, Untitled],
-    works: Sequence[Work],
-    pairs: Rows,
-    journals: Journals,
+    rows: Floats, references: Sequence[Reference], works: Sequence[Work], pairs: Rows, journals: Journals
 ) -> None:
-    """Set the column ``venue`` where the journals are known: 1 if the names mean one journal, 0 if they mean different ones."""
-    compare = journals.compare
-    names = [untitled[row].venue if row in untitled else reference.venue for row, reference in enumerate(references)]
-    named = [_of_venue(work.__dict__) for work in works]
-    known = ((row, compare(name, *named[work])) for row, (at, work) in enumerate(pairs.tolist()) if (name := names[at]))
-    decided = [(row, value) for row, value in known if value == value]
-    if decided:
-        at, values = zip(*decided, strict=True)
-        rows[list(at), _VENUE] = values
+    """Set the column ``venue`` to 1 where reference and work name one journal, for references without title.
+
+    Where titles agree, the journal decides nothing.
+    """
+    named = {row: name for row, reference in enumerate(references) if (name := _journal(reference))}
+    if not named:
+        return
+    for row in np.flatnonzero((rows[:, _VENUE] < 1) & np.isin(pairs[:, 0], list(named))).tolist():
+        at, work = pairs[row].tolist()
+        if journals.are_one(named[at], *_of_venue(works[work].__dict__)):
+            rows[row, _VENUE] = 1.0
+
+
+def _journal(reference: Reference) -> str | None:
+    """Return the journal that a reference without title names, in its fields or in its text."""
+    if reference.title or reference.chapter_title:
+        return None
+    fields = None if reference.venue else fields_of(reference)
+    return fields.venue if fields else reference.venue
 
 
 def settle_marks(packed: Packed, references: Sequence[Reference], works: Sequence[Work]) -> None:

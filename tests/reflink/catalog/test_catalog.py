@@ -184,6 +184,6 @@ def test_the_table_of_journals_is_optional_and_stays(tmp_path: Path) -> None:
     assert catalog.save(tmp_path / "first").journals == 1
     opened = Catalog.open(tmp_path / "first")
     assert opened.journals is not None
-    assert opened.journals.compare("J. Ex.", "Journal of Examples") == 1.0
+    assert opened.journals.are_one("J. Ex.", "Journal of Examples")
     opened.add([Work(id="b", venue="Annals of Proof", venue_abbreviations=("Ann Proof",))])
     assert opened.save(tmp_path / "second").journals == 1

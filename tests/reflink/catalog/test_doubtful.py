@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.catalog import Catalog, snapshot
-from reflink.catalog.doubtful import LIST, VenuesByCode, are_alike
+from reflink.catalog.doubtful import LIST, VenuesByCode
 from reflink.entities import Ids, Work
 from tests.profiles import examples
 
@@ -52,19 +52,6 @@ def test_a_doi_of_another_known_journal_is_doubtful() -> None:
 )
 def test_other_works_are_not_doubtful(works: list[Work]) -> None:
     assert found(works) == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("Plant Physiol.", "Journal of Plant Physiology", True),
-        ("PNAS", "Proceedings of the National Academy of Sciences", True),
-        ("Soil Letters", "Wheat Reports", False),
-        ("", "Wheat Reports", True),
-    ],
-)
-def test_names_of_one_journal_are_alike(one: str, other: str, expected: bool) -> None:
-    assert are_alike(one, other) is are_alike(other, one) is expected
 
 
 @settings(max_examples=examples(100))

@@ -51,8 +51,7 @@ def saved_catalog(folder: Path) -> Path:
     catalog = Catalog.empty(dim=DIM, model="fake@1", precision="fp32")
     works = [work(f"w{n}", f"Title number {n}", pmid=str(n + 1)) for n in range(20)]
     catalog.add_encoded(works, FakeEncoder())
-    # Related journals, so that no file of the table of journals is empty.
-    catalog.journals = Journals.of([Journal(names=("Phys. Rev.",)), Journal(names=("Phys. Rev. B",))])
+    catalog.journals = Journals.of([Journal(names=("Journal of Examples", "J Ex"))])
     catalog.save(folder, cluster="c", topic="t", offset=4711)
     return folder
 

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from random import Random
 
-from reflink.entities import Work
-from reflink.journals.building import JournalsBuilder
-from reflink.journals.table import Journal, Journals
+from reflink.entities import Ids, Work
+from reflink.journals.building import JournalsBuilder, learned
+from reflink.journals.table import Journal
 
 
-def work(venue: str | None, *abbreviations: str, issns: tuple[str, ...] = ()) -> Work:
-    return Work(id="w", venue=venue, venue_abbreviations=abbreviations, issns=issns)
-
-
-def learned(works: Iterable[Work]) -> Journals:
-    builder = JournalsBuilder()
-    for each in works:
-        builder.add(each)
-    return builder.build()
+def work(venue: str | None, *abbreviations: str, issns: tuple[str, ...] = (), doi: str | None = None) -> Work:
+    return Work(id="w", ids=Ids(doi=doi), venue=venue, venue_abbreviations=abbreviations, issns=issns)
 
 
 def test_names_in_one_work_mean_one_journal():
     table = learned([work("Journal of Examples", "J Ex", issns=("1234-5679",)), work("Annals of Proof", "Ann Proof")])
     assert len(table) == 2
-    assert table.compare("J. Ex.", "The Journal of Examples") == 1.0
-    assert table.compare("J. Ex.", "Ann. Proof") == 0.0
-    assert table.compare("J. Ex.", None, (), ("1234-5679",)) == 1.0
+    assert table.are_one("J. Ex.", "The Journal of Examples")
+    assert not table.are_one("J. Ex.", "Ann. Proof")
+    assert table.are_one("J. Ex.", None, (), ("1234-5679",))
 
 
 def test_a_work_with_one_name_states_nothing():
@@ -37,13 +28,13 @@ def test_a_work_with_one_name_states_nothing():
 def test_one_wrong_record_does_not_join_two_journals():
     right = [work("Journal of Examples", "J Ex"), work("Annals of Proof", "Ann Proof")] * 5
     table = learned([*right, work("Journal of Examples", "Ann Proof")])
-    assert table.compare("J Ex", "Ann Proof") == 0.0
+    assert not table.are_one("J Ex", "Ann Proof")
 
 
 def test_sections_that_share_an_abbreviation_stay_apart():
     sections = [work(f"Acta Exemplorum. Section {letter}, Topics of {letter}", "Acta Ex") for letter in "BBBBCCC"]
     table = learned(sections)
-    assert table.compare("Acta Exemplorum. Section B, Topics of B", "Acta Exemplorum. Section C, Topics of C") != 1.0
+    assert not table.are_one("Acta Exemplorum. Section B, Topics of B", "Acta Exemplorum. Section C, Topics of C")
 
 
 def test_two_spellings_of_a_title_share_an_abbreviation():
@@ -65,6 +56,33 @@ def test_works_complete_a_list():
     builder.add(work("Journal of Examples", "J Ex"))
     table = builder.build()
     assert len(table) == 2
-    assert table.compare("JOE", "J Ex") == table.compare("JOE", "J. of Ex.") == 1.0
-    assert table.compare("JOE", "Annals of Proof") == 0.0
-    assert math.isnan(table.compare("JOE", "Annals of Example"))
+    assert table.are_one("JOE", "J Ex")
+    assert table.are_one("JOE", "J. of Ex.")
+    assert not table.are_one("JOE", "Annals of Proof")
+
+
+def spelled(code: str, names: dict[str, int]) -> list[Work]:
+    """Return works with DOIs of one code, as many of each name of the venue as given."""
+    venues = [name for name, count in names.items() for _ in range(count)]
+    return [work(venue, doi=f"10.5555/{code}.{number}") for number, venue in enumerate(venues)]
+
+
+def test_spellings_of_works_whose_dois_have_one_code_mean_one_journal():
+    table = learned(spelled("joe", {"Journal of Examples": 6, "Journ. Examp.": 2, "J Exam": 1, "JE": 1}))
+    (journal,) = table
+    assert set(journal.names) == {"Journal of Examples", "Journ. Examp.", "J Exam", "JE"}
+    assert table.are_one("Journ Examp", "JE")
+
+
+def test_a_name_that_most_works_have_with_another_code_or_that_is_unlike_does_not_join():
+    works = spelled("joe", {"Journal of Examples": 10, "J Ex": 9, "Annals of Proof": 1})
+    assert not learned(works).are_one("J Ex", "Annals of Proof")
+    elsewhere = spelled("other", {"J Ex": 10})
+    assert not learned([*works, *elsewhere]).are_one("J Ex", "Journal of Examples")
+
+
+def test_a_code_of_several_journals_joins_no_names():
+    unlike = {"Journal of Examples": 5, "Annals of Proof": 5}
+    series = {f"Review of Part {number}": 2 for number in range(10)}
+    assert len(learned([*spelled("all", unlike), *spelled("rev", series)])) == 0
+    assert len(learned(spelled("few", {"Journal of Examples": 2, "J Exam": 2}))) == 0

@@ -311,11 +311,22 @@ def test_a_volume_with_the_letter_of_a_section_is_found_in_a_text():
     assert (found.volume, found.page) == (1.0, 1.0)
 
 
-def test_the_table_of_journals_decides_the_venue() -> None:
+def test_the_table_of_journals_joins_names_of_a_venue_and_parts_none() -> None:
     journals = Journals.of([Journal(names=("Journal of Examples", "JOE")), Journal(names=("Journal of Exams",))])
-    side = _reference(title="A title", venue="JOE", last_names=("Smith",))
-    works = [_work(venue=venue) for venue in ("Journal of Examples", "Journal of Exams", "Journal of Others", None)]
-    pairs = np.array([(0, at) for at in range(len(works))])
-    before, after = (compare_all([side], works, pairs, journals=table)[:, COLUMN["venue"]] for table in (None, journals))
-    assert (after[0], after[1]) == (1.0, 0.0)
-    np.testing.assert_array_equal(after[2:], before[2:])
+    references = [
+        _reference(venue="JOE", volume="46", last_names=("Smith",)),
+        _reference(raw_text="JOE. 2009;46(2):516-21"),
+        _reference(raw_text="Smith J, 2009, JOE, 46, 516"),
+    ]
+    works = [
+        _work(title="A title", venue=venue) for venue in ("Journal of Examples", "Journal of Exams", "Journal of Others", None)
+    ]
+    pairs = np.array([(row, at) for row in range(len(references)) for at in range(len(works))])
+    before, after = (compare_all(references, works, pairs, journals=table)[:, COLUMN["venue"]] for table in (None, journals))
+    assert (after[::4] == 1.0).all()
+    assert (before[::4] < 1).all()
+    for at in (1, 2, 3):
+        np.testing.assert_array_equal(after[at::4], before[at::4])
+    titled = [_reference(title="A title", venue="JOE", last_names=("Smith",))]
+    one, other = (compare_all(titled, works, pairs[:4], journals=table) for table in (None, journals))
+    np.testing.assert_array_equal(one, other)
