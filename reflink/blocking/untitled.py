@@ -29,7 +29,8 @@ _LONG_WORD: Final = 5
 
 _YEAR: Final = r"(?P<year>(?:1[6-9]|20)\d\d)[a-z]?"
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|fall|autumn|winter)[a-z]*\.?"
-_DATE: Final = rf"{_YEAR}(?:[\s,]+{_MONTH}(?:\s?[-–/]\s?{_MONTH})?)?(?:\s+\d\d?(?:\s?[-–]\s?\d\d?)?)?"
+_DAY: Final = r"(?:\s+\d\d?(?:\s?[-–]\s?\d\d?)?)?"
+_DATE: Final = rf"{_YEAR}(?:[-–](?:1[6-9]|20)\d\d)?(?:[\s,]+{_MONTH}(?:\s?[-–/]\s?{_MONTH})?)?{_DAY}"
 _SUPPLEMENT: Final = r"(?:\s?\(?(?:suppl|pt|spec)[^:;,]{0,16})"
 _ISSUE: Final = rf"(?:\s?\([^()]{{0,24}}\)|{_SUPPLEMENT}){{0,2}}"
 _NUMBERED: Final = r"[a-z]{0,3}\d{1,4}[a-z]?|[ivxl]{2,7}(?=[\s,:(])"
@@ -37,7 +38,8 @@ _VOLUME: Final = rf"(?:vol(?:ume)?\.?\s?)?(?P<volume>{_NUMBERED})(?:\s?[-–/]\s
 _REST: Final = r"(?:\s?[-–]{1,2}\s?[a-z]{0,3}\d{1,8}[a-z]?(?:\.e?\d{1,3})?|,\s?[a-z]?\d{1,5}){0,4}\+?"
 _PAGE: Final = r"(?:pp?\.?\s?)?(?P<page>[a-z]{0,4}\.?\d{1,8}(?:\.[a-z]?\d{1,8})?[a-z]?)" + _REST
 _WITHIN: Final = (
-    r"[^;:,\d?]|\((?:19|20)\d\d\)|,(?=[^()]*\))|(?<=\.):(?=\s?[A-Z])|,(?=\s(?:sect?|part|perkin|dalton|faraday|chem)\b)"
+    r"[^;:,\d?]|\((?:[^()\d]{1,20} )?(?:19|20)\d\d\)|,(?=[^()]*\))"
+    r"|(?<=\.):(?=\s?[A-Z])|,(?=\s(?:sect?|part|perkin|dalton|faraday|chem)\b)"
 )
 _JOURNAL: Final = rf"(?P<journal>(?:\d[a-z]\s)?[^\W\d_](?:{_WITHIN}){{1,118}}?(?:\btrans\. ?[12])?)"
 _BRACKETED: Final = r"(?:[\s,.;]*\[[^\[\]]{0,60}(?:\[[^\[\]]{0,20}\][^\[\]]{0,4})?\])?"

@@ -24,6 +24,8 @@ from reflink.entities import Reference
         ("Lancet (London, England). 2012;380(9859):2095-128; quiz 2130", ("Lancet (London, England)", 2012, "380", "2095")),
         ("Plant J. 1998 Dec;16(6):735-43", ("Plant J", 1998, "16", "735")),
         ("J Appl Physiol (1985). 2016 Jan 15;120(2):188-95", ("J Appl Physiol (1985)", 2016, "120", "188")),
+        ("Spine (Phila Pa 1976). 2000 Dec 15;25(24):3186-91", ("Spine (Phila Pa 1976)", 2000, "25", "3186")),
+        ("Biopolymers. 2000-2001;56(4):257-65", ("Biopolymers", 2000, "56", "257")),
         ("Mol Cell. 2017 Jun 1;66(5):597-609.e5", ("Mol Cell", 2017, "66", "597")),
         ("Best Pract Res Clin Gastroenterol. 2018 Oct - Dec;36-37:3-8", ("Best Pract Res Clin Gastroenterol", 2018, "36", "3")),
         ("[12] Angew. Chem. Int. Ed. 2000, 39, 4260-4262;", ("Angew. Chem. Int. Ed", 2000, "39", "4260")),
