@@ -13,7 +13,8 @@ from reflink.errors import ModelNotFound
 
 #: File, beneath the package ``reflink`` -> sha256 in hexadecimal digits.
 SHA256: Final[dict[str, str]] = {
-    "recognition/weights.npz": "7c755b73f2d230ee5597ce00330aa505a9b8530b504b90b026c456d9e0c2590a",
+    "recognition/bigru.npz": "3e8e12e75fc2147754b63b466dbee994c3f00748acf8313c0167a02618ae1c8e",
+    "recognition/crf.npz": "165beb12953ad9ac4027953ad71ea1dca5eadb272d33bc829ea8fb252d2fca3a",
     "verdict/model.json": "399bed50d60c7b105d01146ec42ee0cc00ee93ec36a41e75d9efb3b62664271c",
 }
 

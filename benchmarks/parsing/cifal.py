@@ -28,10 +28,10 @@ from benchmarks.parsing.scoring import FIELDS, anystyle, case_of, every, grobid,
 from reflink.recognition.cifal.samples import Sources, draw
 from reflink.recognition.cifal.tagger import CifalTagger
 from reflink.recognition.corpora import folds
+from reflink.recognition.crf import HashedTagger
 from reflink.recognition.features import features
 from reflink.recognition.labelled import Labelled
 from reflink.recognition.learning import learn
-from reflink.recognition.tagger import HashedTagger
 from reflink.recognition.tagging import Tagger, Tagging
 from reflink.recognition.tokens import Tokens, tokenise
 from reflink.semantic.encoder.model import default_folder

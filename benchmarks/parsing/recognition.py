@@ -2,13 +2,10 @@
 
     python -m benchmarks.parsing.recognition --json recognition.json
     python -m benchmarks.parsing.recognition --show title
-    python -m reflink.recognition.training --folds 2 3 4 --jats FOLDER --manifest FILE --out dev.npz
-    python -m benchmarks.parsing.recognition --choose dev.npz
 
-The last two commands chose `reflink.recognition.SURE`: they print precision and recall by threshold on fold 1.
-
-Four sets: citations of publishers that were not trained on (their own tags are the truth), AnyStyle's core set, grobid's
-citation corpus, and references that their publisher did not tag and whose work is known.
+Two sets: citations of publishers that were not trained on (their own tags are the truth), and references that their publisher
+did not tag and whose work is known. benchmarks.parsing.crossvalidation measures AnyStyle's and grobid's sets, which the shipped
+tagger was trained on.
 """
 
 from __future__ import annotations
@@ -17,8 +14,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
@@ -26,28 +21,24 @@ from benchmarks.parsing.patterns import numbers
 from benchmarks.parsing.scoring import (
     FIELDS,
     Case,
-    anystyle,
     cases_of,
     every,
-    grobid,
     held_out,
     measure,
     measure_tokens,
     plain,
     returned,
-    right,
     show,
     untagged,
 )  # fmt: skip
 from reflink.recognition import labels as tag
 from reflink.recognition import recognise
 from reflink.recognition.labelled import prose, read
-from reflink.recognition.reading import read as read_fields
-from reflink.recognition.tagger import load, shipped
+from reflink.recognition.tagger import BIGRU, CRF, shipped
 from reflink.recognition.training import articles
+from reflink.shipped import read as shipped_file
 from tests.data import jats_folder, shared_data
 
-THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
 _SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
 
 
@@ -77,24 +68,6 @@ def patterns(text: str) -> dict[str, Any]:
     return {name: value for name, value in numbers(text)._asdict().items() if value is not None}
 
 
-def choose(weights: Path) -> None:
-    """Print precision and recall by threshold on fold 1, for weights that were trained without it."""
-    tagger = load(weights)
-    cases = cases_of(held_out(fold=1))
-    found = [read_fields(case.text, tagger) for case in cases]
-    for name in FIELDS:
-        present = sum(bool(case.truth[name]) for case in cases)
-        for threshold in THRESHOLDS:
-            given = [
-                right(name, reading.fields[name], case)
-                for case, reading in zip(cases, found, strict=True)
-                if not reading.several and name in reading.fields and reading.sure[name] >= threshold
-            ]
-            if given:
-                precision, recall = sum(given) / len(given), sum(given) / present
-                print(f"{name:12} {threshold:6.3f}  precision {precision:.4f}  recall {recall:.3f}", flush=True)
-
-
 def speed(texts: list[str]) -> dict[str, float]:
     """Return milliseconds of processor time per citation, and the characters of a citation, both as means."""
     for text in texts[:50]:
@@ -111,13 +84,9 @@ def main() -> None:
     parser = harness.parser(__doc__)
     parser.add_argument("--show", metavar="FIELD", choices=FIELDS, help="print what the recogniser got wrong")
     parser.add_argument("--count", type=int, default=20, help="how many to print of each set (default 20)")
-    parser.add_argument("--choose", metavar="WEIGHTS", type=Path, help="print precision and recall by threshold, nothing else")
     arguments = parser.parse_args()
-    if arguments.choose:
-        choose(arguments.choose)
-        return
-    labelled = {"held-out publishers": list(held_out()), "anystyle": anystyle(), "grobid": grobid()}
-    sets = {name: cases_of(citations) for name, citations in labelled.items()}
+    apart = list(held_out())
+    sets = {"held-out publishers": cases_of(apart)}
     sets["held-out publishers, works unseen"] = unseen(sets["held-out publishers"])
     sets["untagged"] = list(untagged())
     ways = {"returned": returned, "at any probability": every(shipped()), "patterns": patterns}
@@ -132,15 +101,9 @@ def main() -> None:
                 wrong = scores[arguments.show].wrong
                 for text, value, truth in wrong[:: max(1, len(wrong) // arguments.count)][: arguments.count]:
                     print(f"  {text[:400]}\n    given {value!r}\n    truth {truth!r}")
-    for name, citations in labelled.items():
-        tokens = measure_tokens(citations, shipped())
-        show(f"{name}, tokens", tokens)
-        report[f"{name}, tokens"] = {field: score.row() for field, score in tokens.items()}
-    for language in sorted({case.group for case in sets["grobid"]}):
-        some = [case for case in sets["grobid"] if case.group == language]
-        scores = measure(some, returned)
-        show(f"grobid, returned, {language or 'not stated'}: {len(some)} citations", scores)
-        report[f"grobid, returned, {language}"] = {field: score.row() for field, score in scores.items()}
+    tokens = measure_tokens(apart, shipped())
+    show("held-out publishers, tokens", tokens)
+    report["held-out publishers, tokens"] = {label: score.row() for label, score in tokens.items()}
     texts = [case.text for case in sets["untagged"]]
     given = Counter(name for text in texts for name in returned(text))
     print(f"\nShare of the {len(texts)} untagged references that get a field")
@@ -154,7 +117,7 @@ def main() -> None:
         if arguments.show:
             print("\n".join(f"  {text[:300]}\n    {recognise(text)!r}" for text in answered[: arguments.count]))
     report["speed"] = speed(texts)
-    report["weights, bytes"] = resources.files("reflink.recognition").joinpath("weights.npz").stat().st_size  # type: ignore[attr-defined]
+    report["weights, bytes"] = sum(len(shipped_file(name)) for name in (CRF, BIGRU))
     print(f"\n{report['speed']['milliseconds']:.2f} ms per citation of {report['speed']['characters']:.0f} characters (mean)")
     print(f"{report['weights, bytes']} bytes of weights")
     harness.save(arguments.json, report)

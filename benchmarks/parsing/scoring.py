@@ -140,9 +140,9 @@ def right(name: str, value: Any, case: Case, *, beginning: bool = False) -> bool
     return given in case.truth[name]
 
 
-def returned(text: str) -> dict[str, Any]:
+def returned(text: str, tagger: Tagger | None = None) -> dict[str, Any]:
     """Return the fields that reflink returns: those of `recognise`."""
-    found = recognise(text)
+    found = recognise(text, tagger)
     return {} if found is None else {name: value for name in FIELDS if (value := getattr(found, name))}
 
 

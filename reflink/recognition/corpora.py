@@ -49,6 +49,7 @@ _ROLES: Final = frozenset(
     translator trans tr with the and""".split()
 )
 _IN: Final = frozenset(("in", "dans", "em", "en"))
+_LATIN: Final = frozenset(("vitro", "vivo", "situ", "silico"))
 _MEETING: Final = re.compile(r"(?i)proc|(?:international |annual )?(?:conference|symposium|workshop|congress)")
 #: Maximum tokens of a remark in brackets at the end of a title, brackets included.
 _REMARK: Final = 7
@@ -176,7 +177,8 @@ def _divided(text: str, tokens: Tokens, kinds: list[int], numbers: list[int]) ->
                 author = tag.T not in kinds[:start] and _AUTHORS not in kinds and _BOOK not in kinds[:start]
                 found[start:stop] = [tag.C if author else tag.P] * (stop - start)
             case kind if kind == _BOOK:
-                inside = article or words[max(start - 1, 0)].lower() in _IN or words[start].lower() in _IN
+                before = [words[at].lower() for at in range(start) if kinds[at] in (tag.O, _EDITORS)]
+                inside = article or not _IN.isdisjoint(before) or _introduced(words, start)
                 meeting = _PAGES in kinds and _MEETING.match(text, tokens.starts[start])
                 found[start:stop] = [tag.V if inside or meeting else tag.T] * (stop - start)
             case _:
@@ -184,11 +186,16 @@ def _divided(text: str, tokens: Tokens, kinds: list[int], numbers: list[int]) ->
                     stop -= 1
                     found[stop] = tag.O  # so that two elements with the same label are two runs
     for label, start, stop in list(label_runs(found)):
-        if label == tag.V and stop - start > 2 and words[start].lower() in _IN:
+        if label == tag.V and stop - start > 1 and _introduced(words, start):
             found[start] = tag.O
         if label == tag.T:
             _without_remark(words, found, start, stop)
     return found
+
+
+def _introduced(words: Sequence[str], start: int) -> bool:
+    """Return whether a container begins with "in", which is not the first word of "In vitro"."""
+    return words[start].lower() in _IN and start + 1 < len(words) and words[start + 1].lower() not in _LATIN
 
 
 def _without_remark(words: Sequence[str], found: list[int], start: int, stop: int) -> None:

@@ -4,11 +4,12 @@
 2. The features of its neighbours and their combinations are arithmetic on these hashes.
 
 Cost of a citation: a few operations on small arrays. The weights depend on every number: any change of a feature requires new
-training and a new `reflink.recognition.tagger.FORMAT`.
+training and a new `reflink.recognition.crf.FORMAT`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -31,7 +32,7 @@ _CLOSING: Final = frozenset("”’»」』")
 _ENDS: Final = frozenset(".?!")
 
 
-class _Word(NamedTuple):
+class Word(NamedTuple):
     """Hashes of one word (the word, its shape, class, first three, last three and last two letters) and its flags."""
 
     itself: int
@@ -50,7 +51,8 @@ def _hash(text: str) -> int:
 
 
 @lru_cache(maxsize=1 << 13)
-def _word(word: str) -> _Word:
+def word_of(word: str) -> Word:
+    """Return the hashes and flags of one word."""
     lower = word.lower()
     first = word[0]
     year = capital = initial = False
@@ -81,13 +83,13 @@ def _word(word: str) -> _Word:
         itself = lower
     else:
         shape = kind = itself = word
-    return _Word(
+    return Word(
         _hash("w" + itself), _hash("s" + shape), _hash("k" + kind), _hash("h" + lower[:3]), _hash("t" + lower[-3:]),
         _hash("e" + lower[-2:]), year, capital, initial,
     )  # fmt: skip
 
 
-def _places(tokens: Tokens, known: list[_Word]) -> list[tuple[int, int, int, int, int]]:
+def positions(tokens: Tokens, known: Sequence[Word]) -> list[tuple[int, int, int, int, int]]:
     """Return for each token whether a space precedes it, and small numbers that describe its position in the text.
 
     The numbers encode the token's sentence and its position in it; quotes, brackets, years, a colon and "in" before it; its
@@ -132,10 +134,10 @@ def _mixed(codes: Codes, template: int) -> Codes:
 def features(tokens: Tokens) -> Indices:
     """Return feature numbers, int64 [tokens, features], each below ``2**BITS``."""
     size = len(tokens.words)
-    known = [_word(word) for word in tokens.words]
+    known = [word_of(word) for word in tokens.words]
     base = np.zeros((size + 6, 6), dtype=np.uint64)
     base[3:-3] = [word[:6] for word in known]
-    places = np.array(_places(tokens, known), dtype=np.uint64)
+    places = np.array(positions(tokens, known), dtype=np.uint64)
     space = np.zeros(size + 6, dtype=np.uint64)
     space[3:-3] = places[:, 0]
 

@@ -260,6 +260,7 @@ def tidy(words: list[str], found: list[int]) -> None:
         for i in range(start, stop):
             if not first <= i < last:
                 found[i] = tag.O
+    _move_sections(words, found)
     if tag.I in found and tag.F not in found and (first := found.index(tag.I)) and words[first - 1] == ":":
         found[:] = [tag.F if mark == tag.I else mark for mark in found]  # "213:184" is a volume and an article's number
     people = [i for i, mark in enumerate(found) if mark in _PEOPLE]
@@ -272,6 +273,15 @@ def tidy(words: list[str], found: list[int]) -> None:
         for lead in (0, 1):
             if rest[lead : lead + 2] == ["et", "al"]:
                 found[end : end + lead + 2] = [tag.A] * (lead + 2)
+
+
+def _move_sections(words: list[str], found: list[int]) -> None:
+    """Give the letter of "Phys. Rev. D68" to the journal, where other publishers print it, instead of the volume."""
+    for at in range(1, len(found) - 1):
+        last = at - 2 if words[at - 1] == "." and found[at - 1] == tag.O else at - 1
+        letter = len(words[at]) == 1 and words[at].isupper() and words[at + 1].isdigit()
+        if letter and last >= 0 and found[last] == tag.V and found[at : at + 2] == [tag.N, tag.N]:
+            found[last + 1 : at + 1] = [tag.V] * (at - last)
 
 
 def _printed(words: list[str], found: list[int]) -> bool:

@@ -1,16 +1,16 @@
-"""Learn the tagger's weights: stochastic gradient descent (AdaGrad) on the conditional likelihood, one citation at a time."""
+"""Learn the weights of the hashed CRF: AdaGrad on the conditional likelihood, one citation at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numba
 import numpy as np
 
+from reflink.compiled import compiled
+from reflink.recognition.crf import HashedTagger
 from reflink.recognition.features import BITS, Indices
 from reflink.recognition.labels import LABELS
-from reflink.recognition.tagger import HashedTagger
 
 #: AdaGrad's initial step size; it decreases linearly towards 0 over the epochs.
 RATE: Final = 0.12
@@ -31,8 +31,8 @@ _HIGH: Final = np.uint64(32)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def _messages(scores: Array, step: Array) -> tuple[Array, Array, Array, float]:
+@compiled()
+def messages(scores: Array, step: Array) -> tuple[Array, Array, Array, float]:
     """Return one citation's forward (scaled to sum 1) and backward messages, emissions divided by the norms, and log Z."""
     size, count = scores.shape
     emit, forward, backward = np.empty((size, count)), np.empty((size, count)), np.ones((size, count))
@@ -61,8 +61,8 @@ def _messages(scores: Array, step: Array) -> tuple[Array, Array, Array, float]:
     return forward, backward, emit, total
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def _slopes(labels: Array, forward: Array, backward: Array, emit: Array, step: Array) -> tuple[Array, Array]:
+@compiled()
+def slopes(labels: Array, forward: Array, backward: Array, emit: Array, step: Array) -> tuple[Array, Array]:
     """Return the gradients, expected minus observed, of the scores [tokens, labels] and of the chain [labels + 2, labels]."""
     size, count = forward.shape
     slope = np.zeros((count + 2, count))
@@ -79,7 +79,7 @@ def _slopes(labels: Array, forward: Array, backward: Array, emit: Array, step: A
     return delta, slope
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _epoch(
     features: Array, starts: Array, labels: Array, order: Array, weights: Array, squares: Array, chain: Array, chained: Array,
     rate: float, decay: float, dropout: float, seed: int,
@@ -108,13 +108,13 @@ def _epoch(
         scores[0] += chain[count]
         scores[size - 1] += chain[count + 1]
         step = np.exp(chain[:count])
-        forward, backward, emit, total = _messages(scores, step)
+        forward, backward, emit, total = messages(scores, step)
         loss += total
         for t in range(size):
             loss -= scores[t, truth[t]]
             if t:
                 loss -= chain[truth[t - 1], truth[t]]
-        delta, slope = _slopes(truth, forward, backward, emit, step)
+        delta, slope = slopes(truth, forward, backward, emit, step)
         for j in range(count + 2):
             for k in range(count):
                 chained[j, k] += slope[j, k] ** 2

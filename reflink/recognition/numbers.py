@@ -9,6 +9,7 @@ from reflink.recognition import labels as tag
 from reflink.recognition.tokens import Tokens
 
 _NUMBER: Final = re.compile(r"\d+|[IVXLC]+")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _ROMAN: Final = re.compile(r"[ivxlc]+|[IVXLC]+")
 _ISSUE: Final = frozenset("no nr n № nº issue iss number num heft h fasc nos numéro numero número".split())
 _VOLUME: Final = frozenset("vol vols volume volumes v bd band t tome tomo jg jahrgang vol".split())
@@ -19,9 +20,13 @@ _RANGE: Final = frozenset("-‐‑‒–—−~～")
 
 
 def divide_volume(tokens: Tokens, start: int, stop: int) -> list[int]:
-    """Return a label (N, I or O) for each token of a volume: "79(2):", "Vol. 3, no. 4", "n°54"."""
+    """Return a label (N, I, Y or O) for each token of a volume: "79(2):", "Vol. 3, no. 4", "n°54", "2012;30(15)"."""
     words, starts, ends = tokens
     found = [tag.O] * (stop - start)
+    if (after := _after_year(words, start, stop)) is not None:
+        found[0] = tag.Y
+        found[after - start :] = divide_volume(tokens, after, stop)
+        return found
     label, seen = tag.N, set[int]()
     if _ISSUE & {word.lower() for word in words[max(0, start - 2) : start]}:  # ", no. " is outside the field
         label = tag.I
@@ -46,6 +51,13 @@ def divide_volume(tokens: Tokens, start: int, stop: int) -> list[int]:
             continue
         at += 1
     return found
+
+
+def _after_year(words: list[str], start: int, stop: int) -> int | None:
+    """Return where the volume follows the year that a field begins with: "2012;30(15)", "2011 44(4)"."""
+    after = start + 2 if words[start + 1 : start + 2] == [";"] else start + 1
+    known = _YEAR.fullmatch(words[start]) and after < stop and _NUMBER.fullmatch(words[after])
+    return after if known else None
 
 
 def _glued_number(tokens: Tokens, at: int, stop: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -58,26 +59,30 @@ def read(text: str, tagger: Tagger) -> Reading:
         return reading
     tagging = tagger.tag(text, tokens)
     runs = spans(tagging)
-    by_label: dict[int, list[Span]] = {}
-    for run in runs:
-        by_label.setdefault(run.label, []).append(run)
     for name, (label, form) in _RUNS.items():
-        found = by_label.get(label, ())
-        if len(found) != 1 or (label in (tag.F, tag.E) and not _is_page(text, tokens, runs, found[0])):
-            continue
-        value = text[tokens.starts[found[0].start] : tokens.ends[found[0].stop - 1]].strip(_EDGE)
-        if label == tag.T:
-            value = _without_remark(value)
-        if form.fullmatch(value):
-            reading.fields[name], reading.sure[name] = value, found[0].probability
+        found: dict[str, float] = {}
+        for run in runs:
+            if run.label != label or (label in (tag.F, tag.E) and not _is_page(text, tokens, runs, run)):
+                continue
+            value = text[tokens.starts[run.start] : tokens.ends[run.stop - 1]].strip(_EDGE)
+            if label == tag.T:
+                value = _without_remark(value)
+            if form.fullmatch(value):
+                found[value] = max(found.get(value, 0.0), run.probability)
+        _choose(name, found, reading)
     if "first_page" not in reading.fields:
         reading.fields.pop("last_page", None)
-    if "volume" in reading.fields and "venue" not in reading.fields:
-        reading.fields.pop("title", None)  # a volume implies a journal, whose name was labelled as the title
     _year(text, tokens, runs, reading)
     _names(text, tokens, tagging, runs, reading)
     reading.several = _several(runs)
     return reading
+
+
+def _choose(name: str, found: Mapping[str, float], reading: Reading) -> None:
+    """Set a field to the most probable of its values. The others make it less probable, by their share of the sum."""
+    if found:
+        value = max(found, key=lambda value: found[value])
+        reading.fields[name], reading.sure[name] = value, found[value] ** 2 / max(sum(found.values()), 1e-9)
 
 
 def _without_remark(title: str) -> str:
@@ -113,13 +118,13 @@ def _year(text: str, tokens: Tokens, runs: list[Span], reading: Reading) -> None
 
 
 def _names(text: str, tokens: Tokens, tagging: Tagging, runs: list[Span], reading: Reading) -> None:
-    """Set the last names if the text has a single list of authors.
+    """Set the last names to those of the first list of authors.
 
     Their probability is the product of the probabilities of all words in that list.
     """
-    names = [run for run in runs if run.label == tag.L]
-    people = [run for run in runs if run.label in _PEOPLE]
-    if not names or people[-1].stop - people[0].start != sum(run.stop - run.start for run in people):
+    people = _list(tokens, runs)
+    names = [run for run in people if run.label == tag.L]
+    if not names or _EDITORS.match(text, tokens.ends[people[-1].stop - 1]):
         return
     sure = 1.0
     for run in names:
@@ -129,18 +134,29 @@ def _names(text: str, tokens: Tokens, tagging: Tagging, runs: list[Span], readin
             for at in range(run.start, run.stop):
                 if tokens.words[at][0].isalpha():
                     sure *= float(tagging.sure[at, tag.A])
-    if _EDITORS.match(text, tokens.ends[people[-1].stop - 1]):
-        return
     values = tuple(text[tokens.starts[run.start] : tokens.ends[run.stop - 1]].strip(_EDGE) for run in names)
-    if all(any(char.isupper() or char.islower() for char in value) for value in values):
+    if all(any(char.isupper() or char.islower() for char in value) or not value.isascii() for value in values):
         reading.fields["last_names"], reading.sure["last_names"] = values, sure
 
 
+def _list(tokens: Tokens, runs: list[Span]) -> list[Span]:
+    """Return the runs of the first list of authors; groups and single marks may stand in it."""
+    found: list[Span] = []
+    for at, run in enumerate(runs):
+        if run.label in _PEOPLE:
+            found.append(run)
+        elif found and run.label != tag.C:
+            mark = run.label == tag.O and run.stop - run.start == 1 and not tokens.words[run.start][0].isalnum()
+            if not mark or at + 1 == len(runs) or runs[at + 1].label not in (*_PEOPLE, tag.C):
+                break
+    return found
+
+
 def _several(runs: list[Span]) -> bool:
-    """Return whether a list of authors, a title, a volume or a first page occurs again after other fields."""
+    """Return whether two of author list, title, volume, first page and year occur again after other fields."""
     seen: list[int] = []
     for run in runs:
         label = tag.L if run.label in _PEOPLE else run.label
         if label != tag.O and (not seen or seen[-1] != label):
             seen.append(label)
-    return any(seen.count(label) > 1 for label in (tag.L, tag.T, tag.N, tag.F))
+    return sum(seen.count(label) > 1 for label in (tag.L, tag.T, tag.N, tag.F, tag.Y)) > 1

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from reflink.compiled import compiled
 from reflink.recognition.labels import label_runs
 from reflink.recognition.tokens import Tokens
 
@@ -25,6 +26,10 @@ class Tagging(NamedTuple):
     labels: list[int]
     sure: Doubles
     stays: Doubles
+
+
+#: Scores of the steps [labels, labels], of the first and of the last label [labels].
+Chain = tuple[Doubles, Doubles, Doubles]
 
 
 class Tagger(Protocol):
@@ -50,33 +55,47 @@ def infer(scores: Doubles, steps: Doubles, first: Doubles, last: Doubles) -> Tag
     ``scores`` [tokens, labels]: emissions; ``steps`` [labels, labels]: from a token's label to the next token's; ``first`` and
     ``last`` [labels]: of the first and the last token. All are logarithms.
     """
-    scores = scores.astype(np.float64)
-    scores[0] += first
-    scores[-1] += last
-    scores -= scores.max(axis=1, keepdims=True)
-    emit = np.exp(np.maximum(scores, -_CLIP))
-    step = np.exp(np.clip(steps, -_CLIP, _CLIP))
-    size, count = emit.shape
-    forward, backward = np.empty((size, count)), np.empty((size, count))
-    norms = np.empty(size)
-    state = emit[0]
-    for at in range(size):
-        if at:
-            state = (state @ step) * emit[at]
-        norm = state.sum()
-        state = state / norm
-        forward[at], norms[at] = state, norm
-    back = step.T
-    state = np.ones(count)
-    backward[-1] = state
-    weighted = emit / norms[:, None]
-    for at in range(size - 1, 0, -1):
-        state = (state * weighted[at]) @ back
-        backward[at - 1] = state
-    sure = forward * backward
-    stays = np.zeros((size, count))
-    stays[:-1] = forward[:-1] * np.diagonal(step) * weighted[1:] * backward[1:]
+    emit = scores.astype(np.float64)
+    emit[0] += first
+    emit[-1] += last
+    sure, stays = _probabilities(emit, np.exp(np.clip(steps, -_CLIP, _CLIP)))
     return Tagging(sure.argmax(axis=1).tolist(), sure, stays)
+
+
+@compiled()
+def _probabilities(emit: Doubles, step: Doubles) -> tuple[Doubles, Doubles]:
+    """Return ``sure`` and ``stays`` of a Tagging. ``emit``, which changes: emissions; ``step``: exponentials of the steps."""
+    size, count = emit.shape
+    forward, sure, stays = np.empty((size, count)), np.empty((size, count)), np.zeros((size, count))
+    for t in range(size):
+        top = emit[t].max()
+        norm = 0.0
+        for k in range(count):
+            emit[t, k] = np.exp(max(emit[t, k] - top, -_CLIP))
+            value = 1.0
+            if t:
+                value = 0.0
+                for j in range(count):
+                    value += forward[t - 1, j] * step[j, k]
+            forward[t, k] = value * emit[t, k]
+            norm += forward[t, k]
+        for k in range(count):
+            forward[t, k] /= norm
+            emit[t, k] /= norm
+    backward, ahead = np.ones(count), np.empty(count)
+    sure[size - 1] = forward[size - 1]
+    for t in range(size - 1, 0, -1):
+        for k in range(count):
+            stays[t - 1, k] = forward[t - 1, k] * step[k, k] * emit[t, k] * backward[k]
+        for j in range(count):
+            value = 0.0
+            for k in range(count):
+                value += step[j, k] * emit[t, k] * backward[k]
+            ahead[j] = value
+        for j in range(count):
+            backward[j] = ahead[j]
+            sure[t - 1, j] = forward[t - 1, j] * ahead[j]
+    return sure, stays
 
 
 def spans(tagging: Tagging) -> list[Span]:

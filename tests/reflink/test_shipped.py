@@ -26,7 +26,9 @@ def test_the_hash_matches_the_file(name: str):
     assert hashlib.sha256(resources.files("reflink").joinpath(name).read_bytes()).hexdigest() == shipped.SHA256[name]
 
 
-@pytest.mark.parametrize(("name", "load"), [("recognition/weights.npz", tagger), ("verdict/model.json", verdict)])
+@pytest.mark.parametrize(
+    ("name", "load"), [("recognition/crf.npz", tagger), ("recognition/bigru.npz", tagger), ("verdict/model.json", verdict)]
+)
 def test_a_changed_file_is_refused(name: str, load: object, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(shipped.SHA256, name, "0" * 64)
     load.cache_clear()  # type: ignore[attr-defined]

@@ -18,7 +18,6 @@ from reflink import jats
 from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
 from reflink.jats.citation import DESCRIBING
-from reflink.recognition.tagger import shipped
 from reflink.workids import work_id
 from schemas import SCHEMA_VERSION, ManifestEvent, PaperPointer, ReferenceEvent
 from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
@@ -28,8 +27,8 @@ from workers.papers.safe_open import read_beneath
 from workers.records import Message, Received
 from workers.stage import NoView, Output, Stage
 
-#: The smallest paper with a reference.
-_SMALLEST: Final = b"<article><front/><back><ref-list><ref><mixed-citation>1</mixed-citation></ref></ref-list></back></article>"
+#: The smallest paper with a reference that is long enough for the recogniser.
+_SMALLEST: Final = b"<article><front/><back><ref-list><ref><citation>A. 1</citation></ref></ref-list></back></article>"
 
 #: Maximum number of zstd frames in a value. Writers make one frame, or one per thread.
 _MAX_FRAMES: Final = 1000
@@ -61,10 +60,8 @@ class ParserStage(Stage[PaperVersion, NoView]):
         self.limits = jats.Limits(settings.max_paper_bytes, settings.max_depth, settings.max_references)
 
     def warm(self) -> None:
-        """Load or compile the parser's kernels, so that no batch waits for them. Raises ModelNotFound."""
-        jats.parse(_SMALLEST)
-        if self.settings.infer_fields:
-            shipped()  # fail now if the weights are damaged: no paper would be at fault
+        """Load the recogniser's weights and the kernels, so that no batch waits for them. Raises ModelNotFound."""
+        jats.parse(_SMALLEST, infer=self.settings.infer_fields)
 
     def decode(self, record: Received) -> PaperVersion:
         """Parse the paper. Raises BadRecord, NotAPaper or TooLarge."""

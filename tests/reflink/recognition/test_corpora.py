@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import tarfile
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -15,35 +12,12 @@ from reflink.recognition.labelled import Labelled
 from reflink.recognition.tokens import tokenise
 from tests.data import shared_data
 from tests.profiles import examples
+from tests.reflink.recognition.corpus_files import TEI, anystyle_file, archive
 from tests.reflink.recognition.test_training import by_label
-
-ANYSTYLE = """<dataset><sequence><author>Abe, B., &amp; Chen, C.</author><date>(1999).</date><title>Plants [J].</title>
-<editor>In D. Dent (Ed.),</editor><container-title>In: Flora of the Alps</container-title><volume>(Vol. 3,</volume>
-<pages>pp. 12–19).</pages><location>Rome:</location><publisher>Press.</publisher><doi>doi:10.1000/xyz</doi></sequence>
-<sequence><title>x</title></sequence></dataset>"""
-TEI = """<TEI><text><listBibl>
-<bibl><author>B. Abe</author>, <title level="a">Plants of<lb/> Rome</title>, <title level="j">J. Ecol.</title>
-<biblScope unit="volume">92</biblScope>(<biblScope unit="issue">1</biblScope>), <biblScope unit="page">12-19</biblScope>
-(<date>2004a</date>)</bibl>
-<bibl><author>B. Abe</author>, <title level="m">Flora</title>, <pubPlace>Rome</pubPlace>, <date>2004</date></bibl>
-<bibl><author>B. Abe</author>, in <title level="m">Flora</title>, <pubPlace>Rome</pubPlace>, <date>2004</date></bibl>
-</listBibl></text></TEI>"""
-
-
-def archive(folder: Path, **files: str) -> Path:
-    path = folder / "corpus.tar.gz"
-    with tarfile.open(path, "w:gz") as tar:
-        for name, text in files.items():
-            member = tarfile.TarInfo(f"corpus/{name}.training.tei.xml")
-            member.size = len(text.encode())
-            tar.addfile(member, io.BytesIO(text.encode()))
-    return path
 
 
 def test_strings_of_anystyle_are_divided(tmp_path: Path):
-    path = tmp_path / "a.xml.gz"
-    path.write_bytes(gzip.compress(ANYSTYLE.encode()))
-    (citation,) = anystyle(path)
+    (citation,) = anystyle(anystyle_file(tmp_path))
     found = by_label(citation)
     assert citation.text.startswith("Abe, B., & Chen, C. (1999). Plants [J]. In D. Dent (Ed.), In: Flora of the Alps (Vol. 3,")
     assert "10.1000" not in citation.text
@@ -59,6 +33,20 @@ def test_a_book_is_a_title_unless_it_contains_the_work(tmp_path: Path):
     assert (by_label(book)["T"], by_label(inside)["V"]) == ("Flora", "Flora")
     assert "V" not in by_label(book)
     assert {article.kind, book.kind} == {"fr"}
+
+
+def test_a_container_is_not_part_of_its_introduction(tmp_path: Path):
+    text = TEI.replace(">J. Ecol.<", ">In Aevum<").replace("Flora</title>", "In vitro flora</title>").replace("in <", "<")
+    article, book, _ = grobid(archive(tmp_path, a=text))
+    assert (by_label(article)["V"], by_label(book)["T"]) == ("Aevum", "In vitro flora")
+    edited = TEI.replace("in <title", "in <editor>D. Dent</editor> (ed.), <title")
+    assert by_label(list(grobid(archive(tmp_path, a=edited)))[2])["V"] == "Flora"
+
+
+def test_the_letter_of_a_journals_section_belongs_to_the_journal(tmp_path: Path):
+    text = TEI.replace(">J. Ecol.<", ">Phys. Rev.<").replace(">92<", ">D92<")
+    found = by_label(next(iter(grobid(archive(tmp_path, a=text)))))
+    assert (found["V"], found["N"]) == ("Phys . Rev . D", "92")
 
 
 def test_a_file_without_citations_is_ignored(tmp_path: Path):

@@ -10,7 +10,7 @@ import pytest
 from reflink.recognition import labels as tag
 from reflink.recognition.features import features
 from reflink.recognition.labels import LABELS
-from reflink.recognition.learning import _messages, _slopes, learn
+from reflink.recognition.learning import learn, messages, slopes
 from reflink.recognition.tokens import tokenise
 
 COUNT = len(LABELS)
@@ -29,10 +29,10 @@ def test_gradients_equal_the_differences_of_the_likelihood(seed: int):
     rng = np.random.default_rng(seed)
     scores, steps = rng.normal(0, 2, (5, COUNT)), rng.normal(0, 1, (COUNT, COUNT))
     truth = rng.integers(0, COUNT, 5)
-    forward, backward, emit, total = _messages(scores, np.exp(steps))
+    forward, backward, emit, total = messages(scores, np.exp(steps))
     path = scores[range(5), truth].sum() + steps[truth[:-1], truth[1:]].sum()
     assert total - path == pytest.approx(negative_log_likelihood(scores, steps, truth.tolist()))
-    delta, slope = _slopes(truth, forward, backward, emit, np.exp(steps))
+    delta, slope = slopes(truth, forward, backward, emit, np.exp(steps))
     for parameters, gradient, at in [
         *((scores, delta, at) for at in [(0, 1), (2, 3), (4, int(truth[4]))]),
         *((steps, slope, at) for at in [(0, 1), (5, 5), (int(truth[0]), int(truth[1]))]),

@@ -26,10 +26,16 @@ def divided(text: str, divide: Callable[[Tokens, int, int], list[int]], *wanted:
         ("79:", "79", ""), ("79(2):", "79", "2"), ("(Vol. 3, Part A,", "3", ""), ("No. 134, Part 3", "", "134"),
         ("n°54.", "", "54"), ("Vol. 39, No. 9,", "39", "9"), ("60(8-B),", "60", "8-B"), ("A757", "A757", ""),
         ("B 39", "B 39", ""), ("XII", "XII", ""), ("12-13", "12-13", ""), ("in press", "", ""),
+        ("2012;30(15)", "30", "15"), ("2011 44(4)", "44", "4"), ("2004", "2004", ""), ("2004(3)", "2004", "3"),
+        ("2004-2005", "2004-2005", ""),
     ],
 )  # fmt: skip
 def test_volumes(text: str, volume: str, issue: str):
     assert divided(text, divide_volume, tag.N, tag.I) == (volume, issue)
+
+
+def test_the_year_before_a_volume_is_the_year():
+    assert divided("2012;30(15)", divide_volume, tag.Y, tag.N) == ("2012", "30")
 
 
 def test_a_number_behind_the_word_for_issue_is_an_issue():

@@ -172,15 +172,17 @@ def test_a_date_of_access_is_not_the_year():
     assert found is None or found.year is None
 
 
-#: Minimum precision and recall of each field on samples of the real sets.
+#: Minimum precision and recall of each field on samples of the real sets. The tagger was trained on grobid's corpus, so
+#: that these floors only find damaged weights or a wrong reading of labels.
 FLOORS = {
     "held out": {
-        "title": (0.96, 0.75), "last_names": (0.98, 0.8), "venue": (0.97, 0.75), "year": (0.985, 0.85), "volume": (0.985, 0.85),
-        "issue": (0.97, 0.7), "first_page": (0.985, 0.8), "last_page": (0.985, 0.8),
+        "title": (0.97, 0.88), "last_names": (0.985, 0.92), "venue": (0.975, 0.9), "year": (0.98, 0.95),
+        "volume": (0.985, 0.95),
+        "issue": (0.97, 0.85), "first_page": (0.985, 0.94), "last_page": (0.985, 0.94),
     },
     "grobid": {
-        "title": (0.95, 0.45), "last_names": (0.95, 0.4), "venue": (0.92, 0.35), "year": (0.99, 0.7), "volume": (0.98, 0.6),
-        "issue": (0.93, 0.25), "first_page": (0.97, 0.65), "last_page": (0.985, 0.7),
+        "title": (0.97, 0.8), "last_names": (0.97, 0.85), "venue": (0.96, 0.82), "year": (0.99, 0.9), "volume": (0.98, 0.9),
+        "issue": (0.95, 0.75), "first_page": (0.98, 0.93), "last_page": (0.985, 0.94),
     },
 }  # fmt: skip
 
@@ -217,9 +219,9 @@ def test_hardly_any_title_is_recognised_as_a_citation():
     [
         ("import reflink.recognition as r, reflink.recognition.tagger as t; print(t.shipped.cache_info().currsize)", "0"),
         ("import sys; from reflink.recognition import recognise; recognise('Wang X. Plants. J Ecol. 2004;92:1-9.');"
-         "print(sorted({'numba', 'lxml', 'sklearn'} & set(sys.modules)))", "[]"),
+         "print(sorted({'torch', 'lxml', 'sklearn'} & set(sys.modules)))", "[]"),
     ],
-    ids=["importing reads no weights", "recognising needs neither numba nor lxml"],
+    ids=["importing reads no weights", "recognising needs neither torch nor lxml"],
 )  # fmt: skip
 def test_modules_and_weights_that_a_process_loads(script: str, output: str):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)

@@ -1,121 +1,79 @@
-"""Tests of the tagger: probabilities, runs of labels, and the file of weights."""
+"""Tests of the tagger that comes with the package: several taggers whose scores are added."""
 
 from __future__ import annotations
 
-import io
-import itertools
-import zipfile
-from pathlib import Path
+import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from reflink.errors import ModelNotFound
-from reflink.recognition.features import BITS, features
+from reflink.recognition.crf import HashedTagger
+from reflink.recognition.features import BITS
 from reflink.recognition.labels import LABELS
-from reflink.recognition.tagger import HashedTagger, load, shipped
-from reflink.recognition.tagging import spans
+from reflink.recognition.tagger import BIGRU, CRF, SHARES, Pool, shipped
+from reflink.recognition.tagging import infer
 from reflink.recognition.tokens import tokenise
+from reflink.shipped import read
+from tests.profiles import examples
+from tests.reflink.recognition.bigru.networks import random_network
 
 COUNT = len(LABELS)
-CITATION = tokenise("Wang X, Li Y. Plants of the Alps. J Ecol. 2004;92:1-9.")
+TEXT = "Wang X, Li Y. Plants of the Alps. J Ecol. 2004;92:1-9."
+TOKENS = tokenise(TEXT)
 
 
-def random_tagger(seed: int) -> HashedTagger:
+def random_crf(seed: int) -> HashedTagger:
     rng = np.random.default_rng(seed)
     weights = rng.normal(0, 0.4, (1 << BITS, COUNT)).astype(np.float32)
     return HashedTagger(weights, rng.normal(0, 1, (COUNT, COUNT)), rng.normal(0, 1, COUNT), rng.normal(0, 1, COUNT))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_probabilities_equal_sums_over_all_sequences_of_labels(seed: int):
-    tagger = random_tagger(seed)
-    seen = features(tokenise("Wang X 2004"))
-    scores = tagger.weights[seen].sum(axis=1).astype(np.float64)
-    every = list(itertools.product(range(COUNT), repeat=3))
-    a, b, c = np.array(every).T
-    chain = tagger.first[a] + tagger.steps[a, b] + tagger.steps[b, c] + tagger.last[c]
-    weight = chain + scores[0, a] + scores[1, b] + scores[2, c]
-    chance = np.exp(weight - weight.max())
-    chance /= chance.sum()
-    tagging = tagger.tag("", tokenise("Wang X 2004"))
-    for at in range(3):
-        np.testing.assert_allclose(tagging.sure[at], np.bincount(np.array(every)[:, at], chance), atol=1e-9)
-    for span in spans(tagging):
-        inside = range(span.start, span.stop)
-        near = range(max(span.start - 1, 0), min(span.stop + 1, 3))
-        exact = [all((sequence[at] == span.label) == (at in inside) for at in near) for sequence in every]
-        assert span.probability == pytest.approx(chance[exact].sum(), abs=1e-9)
+ONE, OTHER = random_crf(1), random_network(2)
 
 
-def test_spans_cover_the_text():
-    tagging = random_tagger(9).tag("", CITATION)
-    found = spans(tagging)
-    assert [at for span in found for at in range(span.start, span.stop)] == list(range(len(tagging.labels)))
-    assert all(a.label != b.label for a, b in itertools.pairwise(found))
+@pytest.mark.parametrize("shares", [(1.0, 0.0), (0.0, 1.0)])
+def test_a_pool_with_one_share_is_that_tagger(shares: tuple[float, float]):
+    alone = (ONE if shares[0] else OTHER).tag(TEXT, TOKENS)
+    pooled = Pool((ONE, OTHER), shares).tag(TEXT, TOKENS)
+    assert pooled.labels == alone.labels
+    np.testing.assert_allclose(pooled.sure, alone.sure, atol=1e-9)
 
 
-def test_extreme_scores_do_not_overflow():
-    tagger = random_tagger(1)
-    wild = HashedTagger(tagger.weights * 1e4, tagger.steps * 1e3, tagger.first, tagger.last)
-    with np.errstate(over="raise", invalid="raise", divide="raise"):
-        tagging = wild.tag("", CITATION)
-    assert np.isfinite(tagging.sure).all()
-    assert all(0 <= span.probability <= 1 for span in spans(tagging))
+def test_a_pool_of_equal_taggers_is_that_tagger():
+    alone, pooled = ONE.tag(TEXT, TOKENS), Pool((ONE, ONE), (0.3, 0.7)).tag(TEXT, TOKENS)
+    np.testing.assert_allclose(pooled.sure, alone.sure, atol=1e-9)
+    np.testing.assert_allclose(pooled.stays, alone.stays, atol=1e-9)
 
 
-def test_a_written_tagger_can_be_read():
-    tagger = random_tagger(2)
-    data = tagger.to_bytes()
-    again = HashedTagger.read(data, "weights")
-    assert data == tagger.to_bytes()
-    step = float(np.abs(tagger.weights).max()) / 127
-    assert np.abs(again.weights - tagger.weights).max() <= step * 0.51
-    np.testing.assert_allclose(again.steps, tagger.steps, rtol=1e-6)
+@given(st.tuples(st.floats(0.0, 2.0), st.floats(0.0, 2.0)))
+@settings(max_examples=examples(50))
+def test_the_scores_are_added(shares: tuple[float, float]):
+    a, b = shares
+    chain = [a * one + b * other for one, other in zip(ONE.chain, OTHER.chain, strict=True)]
+    expected = infer(a * ONE.scores(TOKENS) + b * OTHER.scores(TOKENS), *chain)
+    pooled = Pool((ONE, OTHER), shares).tag(TEXT, TOKENS)
+    np.testing.assert_allclose(pooled.sure, expected.sure, atol=1e-9)
 
 
-def archive(**changed: object) -> bytes:
-    with np.load(io.BytesIO(random_tagger(3).to_bytes())) as arrays:
-        parts = {name: arrays[name] for name in arrays.files}
-    parts |= {name: np.array(value) for name, value in changed.items()}
-    out = io.BytesIO()
-    np.savez(out, **{name: part for name, part in parts.items() if changed.get(name, "") is not None}, allow_pickle=True)
-    return out.getvalue()
+def test_the_order_of_the_taggers_does_not_matter():
+    one, other = Pool((ONE, OTHER), (0.4, 0.6)).tag(TEXT, TOKENS), Pool((OTHER, ONE), (0.6, 0.4)).tag(TEXT, TOKENS)
+    np.testing.assert_allclose(one.sure, other.sure, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"", b"PK", b"no archive at all", b"PK\x03\x04" + bytes(200), archive(weights=None), archive(format=99),
-        archive(labels="OX"), archive(weights=[[1]]), archive(scale=float("nan")), archive(steps=[[0.0]]),
-        archive(first=np.full(COUNT, np.nan)), archive(format=["a"]), archive(labels={"a": 1}), archive(last=[None] * COUNT),
-    ],
-)  # fmt: skip
-def test_a_file_of_another_kind_is_refused(data: bytes):
-    with pytest.raises(ModelNotFound, match=r"w\.npz: "):
-        HashedTagger.read(data, "w.npz")
+def test_each_tagger_needs_a_share():
+    with pytest.raises(ValueError, match="shorter"):
+        Pool((ONE, OTHER), (1.0,))
 
 
-def test_a_damaged_file_is_refused():
-    data = random_tagger(4).to_bytes()
-    for cut in (len(data) // 2, len(data) - 30):
-        with pytest.raises(ModelNotFound):
-            HashedTagger.read(data[:cut], "w.npz")
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        middle = packed.getinfo("weights.npy").header_offset + packed.getinfo("weights.npy").compress_size // 2
-    for at in range(middle, middle + 400, 20):
-        broken = bytearray(data)
-        broken[at] ^= 0xFF
-        with pytest.raises(ModelNotFound):
-            HashedTagger.read(bytes(broken), "w.npz")
-
-
-def test_the_error_names_an_absent_file(tmp_path: Path):
-    with pytest.raises(ModelNotFound, match=r"absent\.npz: cannot be read"):
-        load(tmp_path / "absent.npz")
+def test_a_tagger_that_is_not_finite_is_not_hidden_by_the_others():
+    network = random_network(2)
+    broken = dataclasses.replace(network, output_bias=np.full(COUNT, np.nan, dtype=np.float32))
+    assert np.isnan(Pool((ONE, broken)).tag(TEXT, TOKENS).sure).any()
 
 
 def test_the_shipped_weights_are_small_and_loaded_once():
     assert shipped() is shipped()
-    assert shipped().weights.shape == (1 << BITS, COUNT)
-    assert len(shipped().to_bytes()) <= 2_000_000
+    assert len(SHARES) == 2
+    assert len(read(CRF)) + len(read(BIGRU)) < 2_000_000

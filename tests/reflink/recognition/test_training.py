@@ -11,14 +11,15 @@ from lxml import etree
 
 from reflink import jats
 from reflink.recognition import labels as tag
+from reflink.recognition.crf import load
 from reflink.recognition.labelled import Labelled, label, prose, read
 from reflink.recognition.labels import LABELS
 from reflink.recognition.styles import render
-from reflink.recognition.tagger import load
 from reflink.recognition.tokens import tokenise
-from reflink.recognition.training import articles, corpus, fold_of, main
+from reflink.recognition.training import TRAINERS, articles, corpus, file_of, fold_of, main
 from reflink.text import normalise
 from tests.data import jats_folder, shared_data
+from tests.reflink.recognition.corpus_files import TEI, anystyle_file, archive
 
 CITATION = """<mixed-citation publication-type="journal">
 <name><surname>van den Berg</surname> <given-names>J. P.</given-names></name>
@@ -169,14 +170,28 @@ def test_the_corpus_has_citations_several_works_and_prose():
     assert any(citation.labels.count(tag.Y) > 1 for citation in made)
 
 
+def arguments(folder: Path, out: Path) -> list[str]:
+    table = manifest(folder, some_articles()[:6])
+    corpora = ["--anystyle", str(anystyle_file(folder)), "--grobid", str(archive(folder, a=TEI))]
+    return ["--jats", str(jats_folder()), "--manifest", str(table), *corpora, "--out", str(out)]
+
+
 def test_training_is_reproducible(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     shared_data()
-    table = manifest(tmp_path, some_articles()[:6])
-    outs = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    outs = [tmp_path / "a", tmp_path / "b"]
     for out in outs:
-        folds = ["--folds", "0", "1", "2", "3", "4"]
-        assert main(["--jats", str(jats_folder()), "--manifest", str(table), "--out", str(out), "--epochs", "3", *folds]) == 0
-    assert outs[0].read_bytes() == outs[1].read_bytes()
+        assert main([*arguments(tmp_path, out), "--tagger", "crf"]) == 0
+        assert [path.name for path in out.iterdir()] == [file_of("crf", None)]
+    assert (outs[0] / "crf.npz").read_bytes() == (outs[1] / "crf.npz").read_bytes()
     losses = [float(line.split("loss ")[1].split()[0]) for line in capsys.readouterr().out.splitlines() if "loss" in line]
     assert losses[0] > losses[2] > 0
-    assert load(outs[0]).weights.any()
+    assert load(outs[0] / "crf.npz").weights.any()
+
+
+def test_a_tagger_of_each_fold_is_trained_without_it(tmp_path: Path):
+    shared_data()
+    assert main([*arguments(tmp_path, tmp_path / "folds"), "--cross-validate"]) == 0
+    for tagger in TRAINERS:
+        files = [tmp_path / "folds" / file_of(tagger, fold) for fold in range(5)]
+        assert len({path.read_bytes() for path in files}) > 1
+    assert len(list((tmp_path / "folds").iterdir())) == 10

@@ -20,7 +20,7 @@ from reflink.recognition.labels import V
 from reflink.recognition.tokens import tokenise
 from reflink.recognition.training import fold_of
 from tests.reflink.recognition.cifal.invented import NAMES, TOPICS, VENUES
-from tests.reflink.recognition.test_corpora import archive
+from tests.reflink.recognition.corpus_files import archive
 
 
 def made_up(rng: random.Random) -> tuple[str, str, str, str]:
