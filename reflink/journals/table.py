@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -41,9 +41,9 @@ class Journals:
     def __init__(self, names: HashTable, lines: Sequence[bytes] | Path, size: int) -> None:
         """``names``: numbers of journals by key; ``lines``: the ``size`` journals as JSON, or the file of them."""
         self._names, self._lines, self._size = names, lines, size
-        #: Cached comparisons: few journals have most of the references.
-        self.are_one = lru_cache(_REMEMBERED)(self._are_one)
-        self._known = lru_cache(_REMEMBERED)(self._numbers)
+        # The cache holds no reference to this object: without a cycle the last reference to it ends the mapping of its file.
+        #: Cached lookups: few journals have most of the references.
+        self._known = lru_cache(_REMEMBERED)(partial(_numbers, names))
 
     @classmethod
     def of(cls, journals: Iterable[Journal]) -> Self:
@@ -85,7 +85,7 @@ class Journals:
         """Return the numbers of the journals with one of the names or ISSNs, ascending: positions in the table."""
         return tuple(sorted({number for name in names for number in self._known(name)}))
 
-    def _are_one(self, name: str, venue: str | None, abbreviations: tuple[str, ...] = (), issns: tuple[str, ...] = ()) -> bool:
+    def are_one(self, name: str, venue: str | None, abbreviations: tuple[str, ...] = (), issns: tuple[str, ...] = ()) -> bool:
         """Return whether ``name`` means the journal of the other values.
 
         Names that are equal but for case, accents and articles mean one journal, whether or not the table has them.
@@ -97,18 +97,19 @@ class Journals:
             self.numbers(*others, *issns)
         )
 
-    def _numbers(self, name: str) -> tuple[int, ...]:
-        found = self._names.candidates(issn_key(name) or name_key(name))
-        for key in () if found else other_keys(name):
-            found = found or self._names.candidates(key)
-        return tuple(found)
-
     def _iter_lines(self) -> Iterator[bytes]:
         if not isinstance(self._lines, Path):
             yield from self._lines
             return
         with self._lines.open("rb") as file:
             yield from (line.rstrip(b"\n") for line in file)
+
+
+def _numbers(names: HashTable, name: str) -> tuple[int, ...]:
+    found = names.candidates(issn_key(name) or name_key(name))
+    for key in () if found else other_keys(name):
+        found = found or names.candidates(key)
+    return tuple(found)
 
 
 def read_journals(path: Path) -> Iterator[Journal]:
