@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -17,8 +18,6 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
-
-_CONSTANTS = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None), np.generic, np.dtype)
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -37,7 +36,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def digest(function: FunctionType) -> str:
-    """Return a hash of a function's code, of the constants that it reads, and of the same of the kernels that it calls."""
+    """Return a hash of what is compiled into a kernel: the files of the kernels that it reaches, and the values read there."""
     return hashlib.sha256(b"".join(_content(function, {function}))).hexdigest()
 
 
@@ -53,10 +52,9 @@ _digest = cache(digest)
 
 def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[bytes]:
     """Yield the parts of the hash. ``seen``: functions whose content is in the hash already."""
+    yield _file(function.__code__.co_filename)
+    known = function.__globals__
     for code in _codes(function.__code__):
-        yield code.co_code
-        yield from (_constant(each) for each in code.co_consts if not isinstance(each, CodeType))
-        known = function.__globals__
         used = [known[name] for name in code.co_names if name in known]
         # Names of attributes are in co_names too: those of modules may be kernels or constants.
         modules = [each for each in used if isinstance(each, ModuleType)]
@@ -68,13 +66,18 @@ def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[bytes]
                     yield from _content(value.py_func, seen)
             elif isinstance(value, np.ndarray):
                 yield repr((value.shape, value.dtype)).encode() + value.tobytes()
-            elif isinstance(value, _CONSTANTS):
-                yield _constant(value)
+            elif isinstance(value, frozenset):  # the order of its elements differs between processes
+                yield repr(sorted(map(repr, value))).encode()
+            elif not isinstance(value, ModuleType) and "0x" not in (text := repr(value)):  # not an address in memory
+                yield text.encode()
 
 
-def _constant(value: object) -> bytes:
-    """Return a constant's value as bytes. The order of a set's elements differs between processes."""
-    return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value).encode()
+@cache
+def _file(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError:  # a function without a file: numba caches none of these
+        return b""
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
