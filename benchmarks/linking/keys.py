@@ -40,6 +40,7 @@ from reflink.recognition import recognise
 from reflink.verdict.batch import compare_all
 from reflink.verdict.judge import shipped
 from workers.config.settings import LedgerSettings
+from workers.ledger.change_filter import ANY_JOURNAL
 
 Record = TypeVar("Record", Reference, Work)
 
@@ -142,7 +143,9 @@ def likely(pairs: Sequence[tuple[str, int]], works: Mapping[str, Work], referenc
     if not pairs:
         return []
     rows = np.array([(at, at) for at in range(len(pairs))], np.int64)
-    evidence = compare_all([references[row] for _, row in pairs], [works[work_id] for work_id, _ in pairs], rows)
+    evidence = compare_all(
+        [references[row] for _, row in pairs], [works[work_id] for work_id, _ in pairs], rows, journals=ANY_JOURNAL
+    )
     floor = LedgerSettings.model_fields["wake_probability"].default
     return [bool(probability >= floor) for probability in shipped().probabilities(evidence, Policy().absent)]
 

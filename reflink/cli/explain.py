@@ -143,7 +143,7 @@ def _considered(reference: Reference, work: Work, canonical: str, bearers: set[s
     from reflink.verdict import Verdict, evidence
     from reflink.verdict.reasons import reasons
 
-    found = evidence(reference, work, by_identifier=canonical in bearers)
+    found = evidence(reference, work, by_identifier=canonical in bearers, journals=linker.catalog.journals)
     row = np.array(found)
     points = linker.judge.contributions(row)
     probability = float(linker.judge.probabilities(row[None], linker.policy.absent)[0])

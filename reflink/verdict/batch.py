@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ import numpy.typing as npt
 from reflink.blocking.untitled import Untitled, fields_of, in_supplement, title_proper
 from reflink.entities import ID_KINDS, Ids, Reference, Work
 from reflink.folding import folded_words
-from reflink.journals.table import Journals
 from reflink.verdict.evidence import COLUMN, UNTITLED, Evidence, Floats
 from reflink.verdict.kernels import comparing
 from reflink.verdict.kernels.gathering import gather
@@ -37,12 +36,19 @@ _of_ids: Final = itemgetter(*ID_KINDS)
 _NONE: Final = (None,) * len(ID_KINDS)
 
 
+class JournalNames(Protocol):
+    """A table of journals."""
+
+    def are_one(self, name: str, venue: str | None, abbreviations: tuple[str, ...], issns: tuple[str, ...], /) -> bool:
+        """Return whether ``name`` means the journal of the other values."""
+
+
 def compare_all(
     references: Sequence[Reference],
     works: Sequence[Work],
     pairs: Rows,
     by_identifier: Flags | None = None,
-    journals: Journals | None = None,
+    journals: JournalNames | None = None,
 ) -> Floats:
     """Return the rows of evidence, float64 [n, columns], of ``pairs`` [n, 2]: positions in ``references`` and in ``works``.
 
@@ -66,12 +72,11 @@ def compare_all(
     return rows
 
 
-def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -> Evidence:
-    """Return the evidence that ``reference`` cites ``work``. Both may lack any field.
-
-    ``by_identifier``: the catalog found the work by an identifier of the reference.
-    """
-    rows = compare_all([reference], [work], np.zeros((1, 2), np.int64), np.array([by_identifier]))
+def evidence(
+    reference: Reference, work: Work, *, by_identifier: bool = False, journals: JournalNames | None = None
+) -> Evidence:
+    """Return the evidence that ``reference`` cites ``work``. Both may lack any field. See `compare_all`."""
+    rows = compare_all([reference], [work], np.zeros((1, 2), np.int64), np.array([by_identifier]), journals)
     return Evidence(*rows[0].tolist())
 
 
@@ -100,7 +105,7 @@ def compare_untitled(rows: Floats, untitled: Mapping[int, Untitled], works: Sequ
 
 
 def compare_journals(
-    rows: Floats, references: Sequence[Reference], works: Sequence[Work], pairs: Rows, journals: Journals
+    rows: Floats, references: Sequence[Reference], works: Sequence[Work], pairs: Rows, journals: JournalNames
 ) -> None:
     """Set the column ``venue`` to 1 where reference and work name one journal, for references without title.
 

@@ -22,6 +22,16 @@ from workers.ledger.stores.work_table import Change
 _ABSENT = Policy().absent
 
 
+class _AnyJournal:
+    """A table in which all names mean one journal: a linker's table, which the ledger lacks, may join any two."""
+
+    def are_one(self, *names: object) -> bool:
+        return True
+
+
+ANY_JOURNAL = _AnyJournal()
+
+
 def likely(links: Sequence[LinkEvent], change: Change, work: Work | None, min_probability: float) -> list[bool]:
     """Return for each link whether its reference must be re-evaluated, given the new state of ``work`` (None: removed).
 
@@ -35,7 +45,7 @@ def likely(links: Sequence[LinkEvent], change: Change, work: Work | None, min_pr
     open_ = [row for row, is_bound in enumerate(found) if not is_bound]
     if work is not None and open_:
         pairs = np.array([(row, 0) for row in range(len(open_))], np.int64)
-        evidence = compare_all([links[row].reference for row in open_], [work], pairs)
+        evidence = compare_all([links[row].reference for row in open_], [work], pairs, journals=ANY_JOURNAL)
         probabilities = shipped().probabilities(evidence, _ABSENT).tolist()
         for row, probability in zip(open_, probabilities, strict=True):
             found[row] = probability >= min_probability

@@ -7,6 +7,7 @@ import pytest
 
 from reflink.catalog import Catalog
 from reflink.entities import Link, Paper, Work
+from reflink.journals.table import Journal
 from tests.reflink.catalog.works_of import FakeEncoder, without_locators
 from tests.reflink.cli.conftest import WORKS, Reflink
 
@@ -94,6 +95,22 @@ def test_explain_prints_the_searches_that_found_a_candidate(reflink: Reflink, pa
     assert f"1. {LIVAK}" in answer.out
     assert "trigrams 0." in answer.out
     assert f"cites {LIVAK} (place)" in answer.out
+
+
+def test_explain_uses_the_catalog_s_table_of_journals_as_link_does(reflink: Reflink, tmp_path: Path) -> None:
+    venue, issns = "Zhurnal Teoreticheskoi Fiziki", ("0038-5646",)
+    work = Work(id="doi:10.1000/jetp", venue=venue, issns=issns, year=2009, volume="46", fpage="516")
+    (tmp_path / "works.jsonl").write_bytes(work.to_json())
+    (tmp_path / "list.jsonl").write_bytes(Journal(names=("Sov Phys JETP",), issns=issns).to_json())
+    out = tmp_path / "built"
+    reflink("catalog", "build", tmp_path / "works.jsonl", "--out", out, "--no-vectors", "--journals", tmp_path / "list.jsonl")
+    cited = "<ref><mixed-citation>Sov Phys JETP. 2009;46(2):516-21</mixed-citation></ref>"
+    (tmp_path / "paper.xml").write_text(f"<article><front/><back><ref-list>{cited}</ref-list></back></article>")
+    (answer,) = reflink("explain", tmp_path / "paper.xml", "--reference", 1, "--catalog", out, "--json").json
+    assert answer["link"]["cited"] == work.id
+    (candidate,) = answer["candidates"]
+    assert candidate["evidence"]["venue"] == 1.0
+    assert candidate["probability"] == pytest.approx(answer["link"]["probability"], abs=1e-6)
 
 
 def test_explain_reports_an_unknown_reference(reflink: Reflink, paper: Path, catalog: Path) -> None:

@@ -65,3 +65,13 @@ def test_a_reference_is_re_evaluated_whatever_its_probability_if_a_change_concer
     assert likely([event], change, CHANGED, 1.1) == [expected]
     assert likely([event, event], change, None, 1.1) == [True, True], "the work was removed"
     assert likely([event], change, CHANGED, 0.0) == [True], "without a minimum"
+
+
+def test_a_reference_without_title_is_re_evaluated_if_a_table_of_journals_may_join_its_journal_and_the_work_s() -> None:
+    event = link()
+    cited = event.reference.model_copy(update={"title": None, "year": None, "raw_text": "Sov Phys JETP. 2009;46(2):516-21"})
+    event = event.model_copy(update={"reference": cited})
+    work = Work(id="doi:10.1/jetp", venue="Zhurnal Teoreticheskoi Fiziki", year=2009, volume="46", fpage="516")
+    change = Change(1, 5, work.id, (hashed(work_key(work.id)),), ())
+    assert likely([event], change, work, 0.01) == [True]
+    assert likely([event], change, work.model_copy(update={"fpage": "517"}), 0.01) == [False]
