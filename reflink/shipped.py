@@ -14,7 +14,7 @@ from reflink.errors import ModelNotFound
 #: File, beneath the package ``reflink`` -> sha256 in hexadecimal digits.
 SHA256: Final[dict[str, str]] = {
     "recognition/bigru.npz": "3e8e12e75fc2147754b63b466dbee994c3f00748acf8313c0167a02618ae1c8e",
-    "recognition/crf.npz": "165beb12953ad9ac4027953ad71ea1dca5eadb272d33bc829ea8fb252d2fca3a",
+    "recognition/crf.npz": "382d1bbc92a5aa5e3a4c2c1601e64ceee64ca3c51631ac5ce76dd4428ba42c39",
     "verdict/model.json": "399bed50d60c7b105d01146ec42ee0cc00ee93ec36a41e75d9efb3b62664271c",
 }
 

@@ -1,11 +1,13 @@
 """Measure CIFAL: the ablation of its task-guided stage, a CRF trained on the same labels, and the time per citation.
 
-    python -m benchmarks.parsing.cifal FOLDER --json cifal.json
+    python -m benchmarks.parsing.cifal FOLDER --taggers .cache/taggers --json cifal.json
 
 ``FOLDER`` is that of ``python -m reflink.recognition.cifal.training``. The test sets are fold 0 of AnyStyle's core, of grobid's
 corpus and of the publishers of JATS articles, at most ``--sample`` citations of each. Fields are scored by
 `benchmarks.parsing.scoring`; ``overall`` are the paper's four fields together, ``all`` the eight fields, ``tokens`` all labels
-but O. Intervals are 95%, by a paired bootstrap over the citations; the counts of several seeds are added.
+but O. ``--taggers`` adds the recogniser's taggers that were trained without fold 0, with all labels of the other folds
+(benchmarks.parsing.crossvalidation). Intervals are 95%, by a paired bootstrap over the citations; the counts of several seeds
+are added.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy as np
 import torch
 
 from benchmarks import harness
+from benchmarks.parsing.crossvalidation import KINDS, read_taggers
 from benchmarks.parsing.scoring import FIELDS, anystyle, case_of, every, grobid, held_out, measure, measure_tokens
 from reflink.recognition.cifal.samples import Sources, draw
 from reflink.recognition.cifal.tagger import CifalTagger
@@ -43,7 +46,7 @@ PAPERS = ("last_names", "title", "venue", "year")
 COLUMNS = (*FIELDS, "tokens")
 RESAMPLES = 1000
 DIFFERENCES = (("anchor", "fine-tune"), ("random", "fine-tune"), ("anchor", "random"), ("fine-tune", "crf, same labels"))
-#: Epochs, and limit of pruned weights, of the CRF: those of `reflink.recognition.training`.
+#: Epochs, and limit of pruned weights, of the CRF.
 CRF_EPOCHS, CRF_PRUNE = 14, 0.02
 
 Counts = np.ndarray[Any, np.dtype[np.float64]]
@@ -152,6 +155,7 @@ def main() -> None:
     parser = harness.parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sample", type=int, default=SAMPLE)
+    parser.add_argument("--taggers", type=Path, help="folder of the recogniser's taggers of the folds")
     parser.add_argument("--texts", type=int, default=64, help="citations whose time is measured")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -172,6 +176,10 @@ def main() -> None:
     same = crf(args.folder, 1)
     for name, citations in sets.items():
         seeds["crf, same labels"][name].append(counts(citations, same))
+    for kind in KINDS if args.taggers else ():
+        tagger = read_taggers(args.taggers, kind)[0]
+        for name, citations in sets.items():
+            seeds[f"{kind}, all labels"][name].append(counts(citations, tagger))
     columns = (*COLUMNS, "overall", "all")
     for name in sets:
         plain = {variant: np.sum(own[name], axis=0) for variant, own in seeds.items()}

@@ -170,8 +170,8 @@ def test_the_corpus_has_citations_several_works_and_prose():
     assert any(citation.labels.count(tag.Y) > 1 for citation in made)
 
 
-def arguments(folder: Path, out: Path) -> list[str]:
-    table = manifest(folder, some_articles()[:6])
+def arguments(folder: Path, out: Path, count: int) -> list[str]:
+    table = manifest(folder, some_articles()[:count])
     corpora = ["--anystyle", str(anystyle_file(folder)), "--grobid", str(archive(folder, a=TEI))]
     return ["--jats", str(jats_folder()), "--manifest", str(table), *corpora, "--out", str(out)]
 
@@ -180,7 +180,7 @@ def test_training_is_reproducible(tmp_path: Path, capsys: pytest.CaptureFixture[
     shared_data()
     outs = [tmp_path / "a", tmp_path / "b"]
     for out in outs:
-        assert main([*arguments(tmp_path, out), "--tagger", "crf"]) == 0
+        assert main([*arguments(tmp_path, out, 6), "--tagger", "crf"]) == 0
         assert [path.name for path in out.iterdir()] == [file_of("crf", None)]
     assert (outs[0] / "crf.npz").read_bytes() == (outs[1] / "crf.npz").read_bytes()
     losses = [float(line.split("loss ")[1].split()[0]) for line in capsys.readouterr().out.splitlines() if "loss" in line]
@@ -190,7 +190,7 @@ def test_training_is_reproducible(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_tagger_of_each_fold_is_trained_without_it(tmp_path: Path):
     shared_data()
-    assert main([*arguments(tmp_path, tmp_path / "folds"), "--cross-validate"]) == 0
+    assert main([*arguments(tmp_path, tmp_path / "folds", 4), "--cross-validate"]) == 0
     for tagger in TRAINERS:
         files = [tmp_path / "folds" / file_of(tagger, fold) for fold in range(5)]
         assert len({path.read_bytes() for path in files}) > 1
