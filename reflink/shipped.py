@@ -15,7 +15,7 @@ from reflink.errors import ModelNotFound
 SHA256: Final[dict[str, str]] = {
     "recognition/bigru.npz": "3e8e12e75fc2147754b63b466dbee994c3f00748acf8313c0167a02618ae1c8e",
     "recognition/crf.npz": "382d1bbc92a5aa5e3a4c2c1601e64ceee64ca3c51631ac5ce76dd4428ba42c39",
-    "verdict/model.json": "399bed50d60c7b105d01146ec42ee0cc00ee93ec36a41e75d9efb3b62664271c",
+    "verdict/model.json": "57a9e997f391b63332d84097803c4aebe0652e76d96d5525e0456e8320f36c02",
 }
 
 

@@ -32,7 +32,7 @@ from reflink.evaluation.records import read_queries, read_works, without_identif
 from reflink.evaluation.run import build_catalog, default_encoder
 from reflink.linking.linker import propose
 from reflink.linking.policy import Policy
-from reflink.verdict.batch import compare_identifiers, settle_marks
+from reflink.verdict.batch import compare_deposits, compare_identifiers, compare_untitled, settle_marks
 from reflink.verdict.kernels.comparing import fill
 from reflink.verdict.kernels.gathering import gather
 from reflink.verdict.kernels.packing import pack
@@ -55,7 +55,7 @@ laps.append(time.perf_counter())
 pairs = np.zeros((1, 2), np.int64)
 for title in ("Wheat", "Wheat", "".join(map(chr, range(0x370, 0x2000))), "".join(map(chr, range(0x370, 0x2000)))):
     reference = Reference(id="c#1", citing="c", position=1, title=title, raw_text="Smith J. Wheat. 2009")
-    log_odds(compare_all([reference], [Work(id="w", title=title)], pairs), np.zeros((3, len(FEATURES) + 1)))
+    log_odds(compare_all([reference], [Work(id="w", title=title)], pairs), np.zeros((4, len(FEATURES) + 1)))
     laps.append(time.perf_counter())
 print(json.dumps([b - a for a, b in zip(laps, laps[1:])]))
 """
@@ -114,7 +114,7 @@ def compiled(parts: Sequence[Batch], weights: Any) -> dict[str, float]:
             spent[step] += now - began
             began = time.thread_time()
 
-        gathered = gather(references, works)
+        gathered, untitled = gather(references, works)
         lap("gathering")
         packed = pack(gathered)
         lap("preparing")
@@ -123,6 +123,8 @@ def compiled(parts: Sequence[Batch], weights: Any) -> dict[str, float]:
         lap("the rest")
         rows = fill(packed, pairs, gathered.groups)
         lap("comparing")
+        compare_untitled(rows, untitled, works, batch.pairs)
+        compare_deposits(rows, references, works, batch.pairs)
         compare_identifiers(rows, references, works, batch.pairs)
         lap("the rest")
         log_odds(rows, weights)
@@ -133,7 +135,7 @@ def compiled(parts: Sequence[Batch], weights: Any) -> dict[str, float]:
 def measure(parts: list[Batch], rounds: int) -> dict[str, Any]:
     """Return microseconds per reference, by step, and per pair."""
     references, pairs = sum(len(part.references) for part in parts), sum(len(part.pairs) for part in parts)
-    weights = np.random.default_rng(1).normal(size=(3, len(FEATURES) + 1))
+    weights = np.random.default_rng(1).normal(size=(4, len(FEATURES) + 1))
     runs = [compiled(parts, weights) for _ in range(rounds + 1)][1:]  # the first round warms up
     totals = [sum(run.values()) * _MICRO / references for run in runs]
     return {

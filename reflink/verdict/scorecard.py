@@ -121,6 +121,8 @@ FEATURES: Final[tuple[Feature, ...]] = (
     Feature("venue_differs", "venue", -1, (_below("venue", 0.5),)),
     Feature("venue_none", "venue", -1, (_below("venue", 0.25),)),
     Feature("deposit", "deposit", -1, (_is("deposit", 1.0),), (), 3.0),
+    # A preprint has no page: this record has the DOI of one work and the fields of another.
+    Feature("deposit_placed", "deposit", -1, (_is("deposit", 1.0), _least("page", 0.5)), (), 4.0),
     Feature("numbers_one", "numbers", -1, (_is("numbers", 1.0),)),
     Feature("numbers_both", "numbers", -1, (_is("numbers", 2.0),), (), 1.5),
     Feature("title_year", "numbers", 1, (_is("title_year", 1.0),)),

@@ -23,7 +23,7 @@ from reflink.verdict.kernels.letters import KINDS
 from reflink.verdict.kernels.numerals import Kinds
 from reflink.verdict.kernels.packing import Packed
 from reflink.verdict.kernels.people import authors
-from reflink.verdict.kernels.placing import distance, has_locator, place, title_years, within, year_word
+from reflink.verdict.kernels.placing import distance, place, settle_unseen, several, title_years, within, year_word
 from reflink.verdict.kernels.venues import venue_in_text, venue_similarity
 from reflink.verdict.kernels.vocabulary import Hashes, Ints, cleared, has, put
 from reflink.verdict.kernels.wording import APART, next_gram
@@ -146,7 +146,7 @@ def _fill(
                         for number in range(reference.numbers_end, reference.raw_numbers_end):
                             found |= numbers[number] == key
                         if not found:
-                            row[_TITLE_YEAR] = 0.0
+                            row[_TITLE_YEAR] = _SILENT if several(years, work.years, work.years_end) else 0.0
         if work.names_end > work.names:
             if reference.names_end > reference.names:
                 row[_AGREEING], row[_AUTHORS], row[_FIRST], row[_SECOND] = authors(
@@ -160,11 +160,10 @@ def _fill(
         group = work.names_end > work.names and name_list[work.names, 1] - name_list[work.names, 0] > 2
         row[_GROUP] = groups[at] or group
         if not math.isnan(published):
-            row[_YEAR] = distance(years, tagged, reference, published)
+            row[_YEAR] = distance(years, tagged, reference, published, work)
         row[_VOLUME], row[_PAGE] = place(letters, word_list, reference, work, kinds, word_table, words, band)
-        if has_text and (row[_VOLUME] == UNSEEN or row[_PAGE] == UNSEEN) and not has_locator(numbers, years, reference, work):
-            row[_VOLUME] = _SILENT if row[_VOLUME] == UNSEEN else row[_VOLUME]
-            row[_PAGE] = _SILENT if row[_PAGE] == UNSEEN else row[_PAGE]
+        if has_text and (row[_VOLUME] == UNSEEN or row[_PAGE] == UNSEEN):
+            row[_VOLUME], row[_PAGE] = settle_unseen(letters, numbers, years, reference, work, row[_VOLUME], row[_PAGE])
         if work.has_venue:
             if reference.has_venue:
                 row[_VENUE] = venue_similarity(
@@ -202,14 +201,16 @@ def _named(
 ) -> None:  # fmt: skip
     """Fill the columns of authors by searching the citation for the work's first ``NAMED`` authors.
 
-    ``others``: the citation abbreviates its authors by "et al", so only the authors up to the last one found count.
+    One word of a name of two suffices ("Babu" of "Kalyana Babu"). ``others``: the citation abbreviates its authors by "et
+    al", so only the authors up to the last one found count.
     """
     named = min(work.names_end - work.names, NAMED)
     count, first, last = 0, False, 1
     for name in range(named):
-        found = names[work.names + name, 1] > names[work.names + name, 0]
-        for token in range(names[work.names + name, 0], names[work.names + name, 1]):
-            found &= has(words, shift, hashes[token])
+        here, seen = names[work.names + name], 0
+        for token in range(here[0], here[1]):
+            seen += has(words, shift, hashes[token])
+        found = seen > 0 and (seen == here[1] - here[0] or here[1] - here[0] == 2)
         count += found
         first |= found and name == 0
         if found:

@@ -118,18 +118,25 @@ def _without_zeros(letters: Codes, start: int, stop: int, at: int) -> tuple[int,
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _begins_year(one: int, two: int) -> bool:
+    """Return whether a number of four digits that begins so is a year from 1500 to 2099."""
+    return (one == 49 and 53 <= two <= 57) or (one == 50 and two == 48)
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def article_key(codes: Codes, start: int, stop: int, letters: Codes, at: int) -> tuple[int, int, int]:
     """Write the number at the end of a DOI, ``codes[start:stop]``: an article number of at least ``ARTICLE`` digits.
 
-    A last character after a hyphen is a check digit ("s41598-017-12778-6"). Returns the end of the letters, and the start and
-    end of the key without leading zeros; the key is empty if there is no such number.
+    A last character after a hyphen is a check digit ("s41598-017-12778-6"). A year is not an article number
+    ("japplphysiol.00739.2012"). Returns the end of the letters, and the start and end of the key without leading zeros; the
+    key is empty if there is no such number.
     """
     if stop - start > 2 and codes[stop - 2] == 45:
         stop -= 2
     first = stop
     while first > start and 48 <= codes[first - 1] <= 57:
         first -= 1
-    if stop - first < ARTICLE:
+    if stop - first < ARTICLE or (stop - first == 4 and _begins_year(codes[first], codes[first + 1])):
         return at, at, at
     while first < stop and codes[first] == 48:
         first += 1

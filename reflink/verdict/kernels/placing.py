@@ -50,6 +50,15 @@ def _overlap(years: Ints, a: int, a_end: int, b: int, b_end: int) -> bool:
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def several(years: Ints, start: int, end: int) -> bool:
+    """Return whether a list has two different years."""
+    for at in range(start + 1, end):  # noqa: SIM110
+        if years[at] != years[start]:
+            return True
+    return False
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _has_year(years: Ints, tagged: float, record: Any, year: float) -> bool:
     """Return whether ``year`` is the record's tagged year or, if it has no tagged year, a year in its text."""
     if not math.isnan(tagged):
@@ -61,16 +70,25 @@ def _has_year(years: Ints, tagged: float, record: Any, year: float) -> bool:
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def distance(years: Ints, tagged: float, reference: Any, published: float) -> float:
-    """Return the years between the work's year, ``published``, and the nearest year of the reference; NaN if it has none."""
+def distance(years: Ints, tagged: float, reference: Any, published: float, work: Any) -> float:
+    """Return the years between the work's year, ``published``, and the nearest year of the reference; NaN if it has none.
+
+    The year of an untagged reference is the nearest in its text. The years of the work's title do not count once each, unless
+    the text has no others: "2017 update of the 2013 guideline … 2017" does not date from 2013.
+    """
     if not math.isnan(tagged):
         return abs(tagged - published)
-    least = _SILENT
+    least, least_named = _SILENT, _SILENT
     for at in range(reference.years_end, reference.raw_years_end):
         difference = abs(years[at] - published)
-        if math.isnan(least) or difference < least:
-            least = difference
-    return least
+        named = _overlap(years, at, at + 1, work.years, work.years_end) and not _overlap(
+            years, at, at + 1, reference.years_end, at
+        )
+        if named:
+            least_named = difference if math.isnan(least_named) else min(least_named, difference)
+        else:
+            least = difference if math.isnan(least) else min(least, difference)
+    return least_named if math.isnan(least) else least
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
@@ -78,7 +96,8 @@ def title_years(years: Ints, tagged: float, reference: Any, published: float, wo
     """Return 1 if the years in two titles name the same instalment of a series, 0 if not, NaN if they do not decide it.
 
     If only one title has years, the years of publication decide: a citation of "Cancer statistics" of 2017 does not mean
-    "Cancer statistics, 2016", but "SPIRIT 2013" of 2013 may be cited without its number.
+    "Cancer statistics, 2016", but "SPIRIT 2013" of 2013 may be cited without its number. Several years ("from 2009 to 2014")
+    are those of the data, so they do not distinguish instalments.
     """
     a, a_end, b, b_end = reference.years, reference.years_end, work.years, work.years_end
     if a == a_end and b == b_end:
@@ -96,7 +115,8 @@ def title_years(years: Ints, tagged: float, reference: Any, published: float, wo
         if other_named:
             return 1.0
         has_year = not math.isnan(tagged) or reference.raw_years_end > reference.years_end
-        return 0.0 if has_year and not _has_year(years, tagged, reference, published) else _SILENT
+        other = has_year and not several(years, a, a_end) and not _has_year(years, tagged, reference, published)
+        return 0.0 if other else _SILENT
     # Only the work's title contains years. The reference has one tagged year, or any number of years from its text.
     some, all_named, any_named, distinct, one = False, True, False, 0, np.int64(0)
     if not math.isnan(tagged):
@@ -116,9 +136,8 @@ def title_years(years: Ints, tagged: float, reference: Any, published: float, wo
             some, one = True, year
     if some and distinct == 1 and all_named:
         return 1.0
-    if some and not math.isnan(published) and not _has_year(years, tagged, reference, published) and not any_named:
-        return 0.0
-    return _SILENT
+    other = some and not any_named and not math.isnan(published) and not several(years, b, b_end)
+    return 0.0 if other and not _has_year(years, tagged, reference, published) else _SILENT
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
@@ -152,20 +171,27 @@ def _number(letters: Any, start: int, end: int) -> int:
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def has_locator(numbers: Hashes, years: Ints, reference: Any, work: Any) -> bool:
-    """Return whether the citation has a number that is neither a year nor in the work's title.
+def settle_unseen(
+    letters: Any, numbers: Hashes, years: Ints, reference: Any, work: Any, volume: float, page: float
+) -> tuple[float, float]:
+    """Return the agreement of a volume and a page of which one is ``UNSEEN``, by the other numbers of the citation.
 
-    A citation without such a number says nothing about volume and page.
+    Years and the numbers in the work's title do not count. A citation without another number says nothing about volume and
+    page. A citation whose only other number is the work's volume says nothing about the page.
     """
+    only_volume, volume_hash = False, hashed(letters, work.volume, work.volume_end)
     for at in range(reference.numbers_end, reference.raw_digits_end):
         found = False
         for other in range(work.numbers, work.numbers_end):
             found |= numbers[at] == numbers[other]
         for year in range(reference.years_end, reference.raw_years_end):
             found |= numbers[at] == year_word(years[year])
-        if not found:
-            return True
-    return False
+        if not found and numbers[at] != volume_hash:
+            return volume, page
+        only_volume |= not found
+    if volume == UNSEEN:
+        volume = 1.0 if only_volume else _SILENT
+    return volume, _SILENT if page == UNSEEN else page
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]

@@ -191,9 +191,9 @@ def venue_in_text(venue: str, words: list[str]) -> float:
 
 
 def article_number(work: Work) -> str:
-    """The number at the end of a DOI, of four digits or more, without leading zeros; "-6" is a check digit."""
+    """The number that ends a DOI, of four digits or more, without leading zeros; "-6" is a check digit; no year."""
     found = re.search("([0-9]+)$", re.sub("-.$", "", (work.ids.doi or "")[-14:], flags=re.DOTALL))
-    return found[1].lstrip("0") if found and len(found[1]) >= 4 else ""
+    return found[1].lstrip("0") if found and len(found[1]) >= 4 and not year_numbers({found[1]}) else ""
 
 
 def number_in(word: str) -> str:
@@ -251,7 +251,7 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         if len(less) > 1:
             found["second_author"] = agreement(names[1], work_names[1])
     elif work_names and raw_words:
-        there = [bool(name) and name <= raw_words for name in work_names[:3]]
+        there = [bool(name & raw_words) and (name <= raw_words or len(name) == 2) for name in work_names[:3]]
         if any(there) or not grouped:
             compared = len(there)
             if re.search(r"\bet al\b", raw):
@@ -265,7 +265,8 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
     found["group"] = grouped or bool(work_names and len(work_names[0]) > 2)
 
     years = [int(year) for year in re.findall(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)", raw)]
-    years = years if reference.year is None else [reference.year]
+    others = [year for at, year in enumerate(years) if year in years[:at] or year not in year_numbers(numbers(other))]
+    years = (others or years) if reference.year is None else [reference.year]
     if years and work.year is not None:
         found["year"] = min(abs(year - work.year) for year in years)
     found |= place(volume_key(reference.volume), page_key(reference.first_page), work, raw)
@@ -275,8 +276,10 @@ def evidence(reference: Reference, work: Work, *, by_identifier: bool = False) -
         found["venue"] = 1.0
     elif work.venue and text:
         found["venue"] = venue_in_text(work.venue, raw.split())
-    if text and not has_locator(raw, other):
-        found |= {name: SILENT for name in ("volume", "page") if found.get(name) == 0.25}
+    if text and not (beside := numbers_beside(raw, other)) - {volume_key(work.volume)}:
+        found |= {
+            name: 1.0 if beside and name == "volume" else SILENT for name in ("volume", "page") if found.get(name) == 0.25
+        }
 
     found |= told_by_titles(title if x else "", other if y else "", reference, work, raw)
     if re.match(r"10\.(1101/[0-9]|48550|21203|2139|20944|31219|31234|6084|5061|5281|17632|7910)", work.ids.doi or ""):
@@ -343,11 +346,11 @@ def place(volume: str, page: str, work: Work, raw: str) -> dict[str, float]:
     return found
 
 
-def has_locator(raw: str, title: str) -> bool:
-    """A number that is neither a year nor in the title of the work."""
+def numbers_beside(raw: str, title: str) -> set[str]:
+    """The numbers that are neither years nor in the title of the work."""
     romans = {str(ROMAN[word]) for word in raw.split() if len(word) > 1 and word in ROMAN}
     found = romans | {number for word in raw.split() for number in re.findall(r"\d+", word)}
-    return bool(found - {number for number in found if year_numbers({number})} - numbers(title))
+    return found - {number for number in found if year_numbers({number})} - numbers(title)
 
 
 def told_by_titles(title: str, other: str, reference: Reference, work: Work, raw: str) -> dict[str, float]:
@@ -370,12 +373,14 @@ def told_by_titles(title: str, other: str, reference: Reference, work: Work, raw
             named, when = (a_years, other_published) if a_years else (b_years, published)
             if len(when) == 1 and when <= named:
                 found["title_year"] = 1
+            elif len(named) > 1:
+                pass  # the years of the data
             elif published and other_published and not published & other_published and not when & named:
                 found["title_year"] = 0
         found["marks"] = marks(title, fold(title).split()) != marks(other, fold(other).split())
     elif other and raw:
         found["numbers"] = bool(b - text)
-        if b_years:
+        if b_years and (set(map(str, b_years)) <= text or len(b_years) == 1):
             found["title_year"] = set(map(str, b_years)) <= text
         words = words_of_text(raw)
         first = re.search(r"\b(?:(erratum|corrigendum|corrigenda|rejoinder)|(reply|response) to|(comments?) on)\b", raw)

@@ -137,6 +137,32 @@ def test_a_text_without_volume_and_page_is_no_evidence_about_them() -> None:
     assert (found.volume, found.page) == (UNSEEN, UNSEEN)
 
 
+def test_a_text_whose_only_number_is_the_volume_says_nothing_about_the_page() -> None:
+    work = _work(title="Wheat in 12 fields", volume="7", fpage="e40397")
+    found = evidence(_reference(raw_text="Li. Wheat in 12 fields. PLoS One 2012 7"), work)
+    assert (found.volume, found.page) == (1.0, SILENT)
+    found = evidence(_reference(raw_text="Li. Wheat in 12 fields. PLoS One 2012 7 6"), work)
+    assert (found.volume, found.page) == (UNSEEN, UNSEEN)
+    assert evidence(_reference(volume="7", raw_text="Li. Wheat in 12 fields. 2012 7"), work).page == SILENT
+
+
+def test_years_of_a_title_do_not_date_a_text() -> None:
+    work = _work(title="2013 guideline for heart failure", year=2013)
+    assert evidence(_reference(raw_text="Li (2017) update of the 2013 guideline for heart failure"), work).year == 4
+    assert evidence(_reference(raw_text="Li (2013) 2013 guideline for heart failure. Accessed 2019"), work).year == 0
+    assert evidence(_reference(raw_text="Li. 2013 guideline for heart failure"), work).year == 0
+
+
+def test_the_years_of_data_are_no_instalment() -> None:
+    title = "Less celiac disease in the United States"
+    work = _work(title=f"{title}: findings from 2009 to 2014", year=2016)
+    assert evidence(_reference(title=title, year=2017), work).title_year == SILENT
+    assert evidence(_reference(raw_text=f"Li. {title}. 2017"), work).title_year == SILENT
+    assert evidence(_reference(title=work.title, year=2017), _work(title=title, year=2016)).title_year == SILENT
+    yearly = _work(title="Cancer statistics, 2016", year=2016)
+    assert evidence(_reference(title="Cancer statistics", year=2017), yearly).title_year == 0.0
+
+
 @pytest.mark.parametrize(
     ("doi", "cited", "work", "agree"),
     [
@@ -145,6 +171,7 @@ def test_a_text_without_volume_and_page_is_no_evidence_about_them() -> None:
         ("10.1038/s41598-017-12778-6", "12778", "1", 1.0),
         ("10.1038/srep22855", "22856", None, SILENT),
         ("10.1016/j.abb.2004.08.015", "15", None, SILENT),
+        ("10.1152/japplphysiol.00739.2012", "2012", None, SILENT),
     ],
 )
 def test_the_article_number_of_a_doi_is_a_page_of_the_work(doi: str, cited: str, work: str | None, agree: float) -> None:
@@ -220,6 +247,13 @@ def test_the_text_of_a_group_is_no_evidence_about_unnamed_persons() -> None:
     assert authors(_reference(collab="The Group", raw_text="The Group and Li 1999"), work) == (1.0, 0.5, 0.0)
 
 
+def test_one_word_of_a_name_of_two_suffices_in_a_text() -> None:
+    work = _work(authors=["Garcia-Li"])
+    assert authors(_reference(raw_text="Garcia Li 1999"), work) == (1.0, 1.0, 1.0)
+    assert authors(_reference(raw_text="Li 1999"), work) == (1.0, 1.0, 1.0)
+    assert authors(_reference(raw_text="Li 1999"), _work(authors=["Garcia-Li-Sato", "Wu"])) == (0.0, 0.0, 0.0)
+
+
 def test_et_al_hides_the_authors_after_the_last_one_found() -> None:
     work = _work(authors=["Sato", "Li", "Wu"])
     assert authors(_reference(raw_text="Sato K. 1999"), work) == (1.0, 1 / 3, 1.0)
@@ -258,12 +292,6 @@ def test_a_letter_lists_other_authors_in_second_place() -> None:
 )
 def test_the_doi_of_a_preprint_or_data_set(doi: str | None, fields: dict[str, str], deposit: float) -> None:
     assert evidence(_reference(**fields), _work(ids={"doi": doi})).deposit == deposit
-
-
-def test_a_name_of_several_words_matches_only_as_a_whole() -> None:
-    work = _work(authors=["Garcia-Li"])
-    assert authors(_reference(raw_text="Garcia Li 1999"), work) == (1.0, 1.0, 1.0)
-    assert authors(_reference(raw_text="Li 1999"), work) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -330,3 +358,19 @@ def test_the_table_of_journals_joins_names_of_a_venue_and_parts_none() -> None:
     titled = [_reference(title="A title", venue="JOE", last_names=("Smith",))]
     one, other = (compare_all(titled, works, pairs[:4], journals=table) for table in (None, journals))
     np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "alike"),
+    [
+        ("水稻抗旱性研究进展", "水稻抗旱性研究进展。", True),
+        ("水稻抗旱性研究进展", "玉米籽粒淀粉合成的调控", False),
+        ("イネの耐乾性", "イネの耐乾性 ", True),
+        ("Устойчивость пшеницы к засухе", "УСТОЙЧИВОСТЬ ПШЕНИЦЫ К ЗАСУХЕ", True),
+        ("Устойчивость пшеницы к засухе", "Продуктивность кукурузы на юге", False),
+    ],
+)
+def test_titles_of_other_scripts_are_compared(a: str, b: str, alike: bool) -> None:
+    found = evidence(_reference(title=a), _work(title=b))
+    assert (found.equal, found.title >= 0.9, found.cover >= 0.9) == (alike, alike, alike)
+    assert (evidence(_reference(raw_text=f"Li. {a}. 2009"), _work(title=b)).contained >= 0.9) == alike
