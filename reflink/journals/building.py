@@ -1,11 +1,12 @@
 """Build a table of journals from lists and from the works of a catalog.
 
-A work states that the names of its venue, its ISSNs and the code in its DOI (`names.code_key`) belong together. Works contain
-errors, so one record is not believed:
+The names of the venue of a work, its ISSNs and the code in its DOI (`names.code_key`) belong together. Works contain errors, so
+two names join only if most works of one support it:
 
-- A name joins the code with which most of its works have it, if most works with that code have similar names: the publisher
-  then gives the code to one journal. So the spellings of a journal in different bibliographies come together.
-- Other names join the name with which most of their works have them; a title joins an abbreviation only if most records of the
+- A name joins the code that most of its works with a DOI have, if its words are like those of the code's journal and nearly all
+  works with the code have similar names: the publisher then gives the code to one journal. So the spellings of a journal in
+  different bibliographies come together.
+- Other names join the name that most of their works have too; a title joins an abbreviation only if most works of the
   abbreviation have that title too or if the words of the two match.
 
 The result does not depend on the order of the works.
@@ -14,7 +15,7 @@ The result does not depend on the order of the works.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Final
 
@@ -22,11 +23,35 @@ from reflink.entities import Work
 from reflink.journals.names import abbreviates, are_alike, code_key, issn_key, name_key, other_keys
 from reflink.journals.table import Journal, Journals
 
-#: Of the names that the works of a code state: minimum number, minimum share of the most frequent one (one code is that of all
-#: "Annual Review of …"), and minimum share of the names that are like it.
+#: Of the names in the works of a code: minimum number, minimum share of the most frequent one (one code is that of all "Annual
+#: Review of …"), and minimum share of the names that are like it.
 _NAMED: Final = 5
 _LEADING: Final = 0.25
 _ALIKE: Final = 0.9
+#: Minimum works of a name that have the code.
+_CODED: Final = 2
+#: Maximum names and ISSNs read of a work. More come from broken records.
+_MAX_KEYS: Final = 16
+
+
+class _Sets:
+    """Disjoint sets of keys. The first key of a set, in their order, represents it."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def first(self, key: str) -> str:
+        """Return the first key of the set of ``key``."""
+        above = self._above
+        while (next_ := above.setdefault(key, key)) != key:
+            above[key] = above.setdefault(next_, next_)
+            key = next_
+        return key
+
+    def join(self, one: str, other: str) -> None:
+        """Make the sets of two keys one set."""
+        low, high = sorted((self.first(one), self.first(other)))
+        self._above[high] = low
 
 
 class JournalsBuilder:
@@ -37,7 +62,8 @@ class JournalsBuilder:
         self._together: dict[str, Counter[str]] = {}  # name or ISSN → number of works with each other name or ISSN
         self._names_of: dict[str, Counter[str]] = {}  # code → number of works with each name
         self._codes_of: dict[str, Counter[str]] = {}  # name → number of works with each code
-        self._works: Counter[str] = Counter()  # name or ISSN → number of works that state something about it
+        self._works: Counter[str] = Counter()  # name or ISSN → number of works
+        self._with_doi: Counter[str] = Counter()  # name → number of works with a DOI
         self._titles: set[str] = set()
         self._written: dict[str, str] = {}  # key of a name → its smallest spelling
 
@@ -46,26 +72,26 @@ class JournalsBuilder:
         self._listed += journals
 
     def add(self, work: Work) -> None:
-        """Add what a work states about its journal."""
+        """Add the names, the ISSNs and the code of a work's journal."""
         fields = work.__dict__
         venue, abbreviations, issns = fields["venue"], fields["venue_abbreviations"], fields["issns"]
-        code = code_key(fields["ids"].doi) if venue else None
-        if not abbreviations and not (venue and (issns or code)):
-            return
         keys: dict[str, None] = {}
-        for name in (venue, *abbreviations) if venue else abbreviations:
+        for name in (*((venue,) if venue else ()), *abbreviations[:_MAX_KEYS]):
             key = name_key(name)
             if key:
                 keys[key] = None
                 if key not in self._written or name < self._written[key]:
                     self._written[key] = name
-        if code is not None:
+        doi = fields["ids"].doi if venue else None
+        if doi:
+            self._with_doi.update(list(keys))
+        if code := code_key(doi):
             for key in keys:
                 self._names_of.setdefault(code, Counter())[key] += 1
                 self._codes_of.setdefault(key, Counter())[code] += 1
         if venue:
             self._titles.add(name_key(venue))
-        keys |= dict.fromkeys(each for issn in issns if (each := issn_key(issn)))
+        keys |= dict.fromkeys(each for issn in issns[:_MAX_KEYS] if (each := issn_key(issn)))
         self._works.update(list(keys))
         for one, other in permutations(keys, 2):
             self._together.setdefault(one, Counter())[other] += 1
@@ -92,28 +118,23 @@ class JournalsBuilder:
     def _groups(self) -> list[list[str]]:
         """Return the names and ISSNs that belong to one journal, group by group."""
         name_of = {code: name for code, names in self._names_of.items() if (name := _only(names))}
-        first = {key: key for key in (*self._works, *name_of)}
-
-        def root(key: str) -> str:
-            while first[key] != key:
-                first[key] = first[first[key]]
-                key = first[key]
-            return key
-
+        sets = _Sets()
         for key in self._works:
             partner = self._code(key, name_of) or self._partner(key)
             if partner is not None and (partner in name_of or self._is_sure(key, partner)):
-                low, high = sorted((root(key), root(partner)))
-                first[high] = low
+                sets.join(key, partner)
         groups: dict[str, list[str]] = {}
         for key in sorted(self._works):
-            groups.setdefault(root(key), []).append(key)
+            groups.setdefault(sets.first(key), []).append(key)
         return [keys for keys in groups.values() if len(keys) > 1]
 
     def _code(self, key: str, name_of: dict[str, str]) -> str | None:
-        """Return the code that more than half of a name's works have, if it is that of one journal, which has such a name."""
-        code = _most(self._codes_of.get(key, Counter()), self._works[key])
-        return code if code in name_of and are_alike(key, name_of[code]) else None
+        """Return the code of most of a name's works with a DOI, if it is that of one journal, which has such a name."""
+        codes = self._codes_of.get(key, Counter())
+        code = _most(codes, self._with_doi[key])
+        if code not in name_of or codes[code] < _CODED or not are_alike(key, name_of[code]):
+            return None
+        return code
 
     def _partner(self, key: str) -> str | None:
         """Return the name or ISSN that most of a key's works have too, if more than half of them do."""
@@ -127,7 +148,7 @@ class JournalsBuilder:
 
 
 def learned(works: Iterable[Work]) -> Journals:
-    """Return the table of the journals that the works state."""
+    """Return the table of the journals in the works."""
     builder = JournalsBuilder()
     for work in works:
         builder.add(work)
@@ -147,20 +168,19 @@ def _only(names: Counter[str]) -> str | None:
     return name if total >= _NAMED and leading >= _LEADING * total and alike >= _ALIKE * total else None
 
 
-def _merged(listed: Iterable[Journal]) -> list[Journal]:
+def _merged(listed: Sequence[Journal]) -> list[Journal]:
     """Return the journals; those that share an ISSN, or have none and the same first name, are one."""
-    merged: list[Journal] = []
-    at: dict[str, int] = {}
+    sets, keys_of = _Sets(), []
     for journal in listed:
-        keys = [key for issn in journal.issns if (key := issn_key(issn))] or [name_key(name) for name in journal.names[:1]]
-        number = next((at[key] for key in keys if key in at), len(merged))
-        if number == len(merged):
-            merged.append(journal)
-        else:
-            merged[number] = _joined(merged[number], journal)
-        for key in keys:
-            at.setdefault(key, number)
-    return merged
+        issns = [key for issn in journal.issns if (key := issn_key(issn))]
+        keys_of.append(keys := issns or [key for name in journal.names[:1] if (key := name_key(name))])
+        for key in keys[1:]:
+            sets.join(keys[0], key)
+    merged: dict[str | int, Journal] = {}
+    for number, (journal, keys) in enumerate(zip(listed, keys_of, strict=True)):
+        first = sets.first(keys[0]) if keys else number
+        merged[first] = _joined(merged[first], journal) if first in merged else journal
+    return list(merged.values())
 
 
 def _joined(journal: Journal, more: Journal) -> Journal:

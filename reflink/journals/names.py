@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
@@ -10,30 +11,37 @@ from typing import Final
 from reflink.folding import folded_words
 
 #: Maximum characters read of a name. Longer ones come from broken records.
-_MAX_NAME: Final = 300
+MAX_NAME: Final = 300
 _DROPPED: Final = frozenset(
     "the of and in for on an de la le les du des der die das und et del di da do dos den van voor to".split()
 )
 #: Single letters that are articles or conjunctions, unless they end a name: "Physical Review A".
 _DROPPED_WITHIN: Final = frozenset("aey")
-_BRACKETS: Final = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
-_SUBTITLE: Final = re.compile(r"\s+[:=]\s|:\s|;\s")
+_BRACKETS: Final = re.compile(r" ?[(\[][^()\[\]]*[)\]]")
+_SUBTITLE: Final = re.compile(" [:=] |: |; ")
 _ISSN: Final = re.compile(r"(\d{4})-?(\d{3}[\dXx])")
 #: A registrant's prefix and the code of a journal: its ISSN, its number at Springer, or letters.
 _CODE: Final = re.compile(
     r"10\.[0-9.]+/(?:(?:j\.|[s(])?(?:issn)?\d{4}-\d{3}[\dx]|\d{7}[\dx](?=[.-])|s\d{5}-|[a-z]{2,}(?:\.[a-z]{2,})*|[a-z]\.[a-z]{2,})"
 )
-#: Letters by which two words of venues agree; minimum letters of an acronym that need not stand for the whole name; words that
-#: do not count.
+#: Letters by which two words of venues agree, and minimum letters of an acronym that need not stand for the whole name.
 _LETTERS: Final = 3
 _ACRONYM: Final = 3
-_EMPTY: Final = frozenset(("the", "and", "for", "of", "in", "on", "de", "la", "und", "der", "a"))
+#: Words that many journals have in their names. They show no likeness, in full or abbreviated.
+_GENERIC: Final = tuple(
+    "acta advances american annales annals annual archiv archives british bulletin european international journal letters"
+    " proceedings reports research review reviews transactions zeitschrift".split()
+)
+
+
+def name_key(name: str) -> str:
+    """Return the name without case, accents, punctuation, articles and prepositions; initials are joined: "U S A" is "usa"."""
+    return _name_key(name[:MAX_NAME])
 
 
 @lru_cache(maxsize=1 << 14)
-def name_key(name: str) -> str:
-    """Return the name without case, accents, punctuation, articles and prepositions; initials are joined: "U S A" is "usa"."""
-    words = folded_words(name[:_MAX_NAME])
+def _name_key(name: str) -> str:
+    words = folded_words(name)
     last = len(words) - 1
     kept = [
         word
@@ -47,9 +55,15 @@ def name_key(name: str) -> str:
     return " ".join(parts)
 
 
+def main_title(name: str) -> str:
+    """Return the name without subtitle and parallel title, with single spaces."""
+    return _SUBTITLE.split(" ".join(name[:MAX_NAME].split()), maxsplit=1)[0]
+
+
 def other_keys(name: str) -> tuple[str, ...]:
     """Return the keys of the name without subtitle, parallel title and brackets: "Rice (N Y)" is also "rice"."""
-    proper = _SUBTITLE.split(name, maxsplit=1)[0]
+    name = " ".join(name[:MAX_NAME].split())
+    proper = main_title(name)
     keys = (name_key(proper), name_key(_BRACKETS.sub(" ", name)), name_key(_BRACKETS.sub(" ", proper)))
     return tuple(dict.fromkeys(key for key in keys if key and key != name_key(name)))
 
@@ -61,12 +75,20 @@ def abbreviates(short: str, long: str) -> bool:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Return whether two venues may be names of one journal: they share the beginning of a word or an acronym."""
-    words, others = ([word for word in folded_words(name) if word not in _EMPTY] for name in (one, other))
-    if not words or not others or {word[:_LETTERS] for word in words} & {word[:_LETTERS] for word in others}:
+    """Return whether two venues may be names of one journal: they share the beginning of a significant word or an acronym."""
+    words, others = name_key(one).split(), name_key(other).split()
+    if not words or not others or _beginnings(words) & _beginnings(others):
         return True
     initials = ["".join(word[0] for word in each) for each in (words, others)]
-    return _stands_for("".join(others), initials[0]) or _stands_for("".join(words), initials[1]) or initials[0] == initials[1]
+    if _stands_for("".join(others), initials[0]) or _stands_for("".join(words), initials[1]):
+        return True
+    return initials[0] == initials[1] and len(initials[0]) >= _ACRONYM
+
+
+def _beginnings(words: Sequence[str]) -> set[str]:
+    """Return the first letters of the words that are not generic, or of all words if all are."""
+    significant = [word for word in words if not any(each.startswith(word) for each in _GENERIC)]
+    return {word[:_LETTERS] for word in significant or words}
 
 
 def _stands_for(acronym: str, initials: str) -> bool:

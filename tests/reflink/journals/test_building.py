@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from reflink.entities import Ids, Work
 from reflink.journals.building import JournalsBuilder, learned
 from reflink.journals.table import Journal
@@ -68,7 +71,7 @@ def spelled(code: str, names: dict[str, int]) -> list[Work]:
 
 
 def test_spellings_of_works_whose_dois_have_one_code_mean_one_journal():
-    table = learned(spelled("joe", {"Journal of Examples": 6, "Journ. Examp.": 2, "J Exam": 1, "JE": 1}))
+    table = learned(spelled("joe", {"Journal of Examples": 6, "Journ. Examp.": 2, "J Exam": 2, "JE": 2}))
     (journal,) = table
     assert set(journal.names) == {"Journal of Examples", "Journ. Examp.", "J Exam", "JE"}
     assert table.are_one("Journ Examp", "JE")
@@ -86,3 +89,47 @@ def test_a_code_of_several_journals_joins_no_names():
     series = {f"Review of Part {number}": 2 for number in range(10)}
     assert len(learned([*spelled("all", unlike), *spelled("rev", series)])) == 0
     assert len(learned(spelled("few", {"Journal of Examples": 2, "J Exam": 2}))) == 0
+
+
+def test_one_wrong_doi_does_not_join_two_journals():
+    right = spelled("jphys", {"Journal of Physiology": 20, "J. Physiol.": 3})
+    wrong = work("Journal of Neurology", doi="10.5555/jphys.77")
+    others = [work("Journal of Neurology")] * 20
+    for works in ([*right, wrong], [*right, wrong, *others], [*right, wrong, wrong, *others]):
+        table = learned(works)
+        assert table.are_one("J. Physiol.", "Journal of Physiology")
+        assert not table.are_one("Journal of Neurology", "Journal of Physiology")
+
+
+def test_a_name_joins_a_code_only_if_most_of_its_works_with_a_doi_and_two_have_the_code():
+    right = spelled("jphys", {"Journal of Physiology": 20})
+    similar = spelled("jphys", {"Physiology Letters": 2})
+    assert learned([*right, *similar]).are_one("Physiology Letters", "Journal of Physiology")
+    for works in (similar[:1], [*similar, *[work("Physiology Letters", doi="10.5555/12")] * 2]):
+        assert not learned([*right, *works]).are_one("Physiology Letters", "Journal of Physiology")
+
+
+@given(st.permutations(range(3)))
+def test_listed_journals_that_share_issns_are_one_in_any_order(order: list[int]):
+    journals = [
+        Journal(names=("A",), issns=("1234-5679",)),
+        Journal(names=("B",), issns=("2345-6789",)),
+        Journal(names=("C",), issns=("1234-5679", "2345-6789")),
+    ]
+    builder = JournalsBuilder()
+    builder.add_list(journals[at] for at in order)
+    (journal,) = builder.build()
+    assert set(journal.names) == {"A", "B", "C"}
+
+
+def test_listed_journals_without_letters_in_their_names_stay_apart():
+    builder = JournalsBuilder()
+    builder.add_list([Journal(names=("***",)), Journal(names=("---",))])
+    assert len(builder.build()) == 2
+
+
+def test_of_very_many_names_of_a_work_the_first_ones_are_read():
+    names = [f"Journal {number}" for number in range(100)]
+    (journal,) = learned([work("Journal of Examples", *names)])
+    assert {"Journal 0", "Journal 15"} <= set(journal.names)
+    assert len(journal.names) < 20

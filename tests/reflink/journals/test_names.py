@@ -51,6 +51,8 @@ def test_any_text_has_keys(name: str):
         ("FASEB journal : official publication of a federation", ("faseb journal",)),
         ("Rivista medica = Medical review", ("rivista medica",)),
         ("Brain", ()),
+        ("Brain " + " " * 100_000 + ": a journal", ()),
+        ("A" + " (" * 50_000, ()),
     ],
 )
 def test_a_name_without_brackets_subtitle_and_parallel_title(name: str, keys: tuple[str, ...]):
@@ -78,6 +80,9 @@ def test_issns():
         ("PNAS", "Proc Natl Acad Sci USA", True),
         ("SL", "Soil Letters of Wheat", False),
         ("", "Wheat Reports", True),
+        ("Journal of Physiology", "Journal of Neurology", False),
+        ("J. Physiol.", "Archives internationales de physiologie", True),
+        ("Nature", "Neuron", False),
     ],
 )
 def test_names_of_one_journal_are_alike(one: str, other: str, expected: bool) -> None:
