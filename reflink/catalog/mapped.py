@@ -6,7 +6,6 @@ Opening reads no work and creates no Python object per work. Processes that map 
 from __future__ import annotations
 
 import mmap
-import os
 from array import array
 from functools import lru_cache
 from pathlib import Path
@@ -83,7 +82,7 @@ class MappedWorks:
     def open(cls, folder: Path) -> Self:
         """Map the folder. Raises UnusableSnapshot if a file is missing or inconsistent with the others."""
         about, arrays = flatfiles.load(folder, _KIND, _ARRAYS)
-        offsets, lines = arrays["offsets"], _map_lines(folder / _LINES)
+        offsets, lines = arrays["offsets"], flatfiles.map_bytes(folder / _LINES)
         if not len(offsets) or offsets[-1] != len(lines) or len(arrays["canonical"]) != len(offsets) - 1:
             raise UnusableSnapshot(f"{folder}: damaged: {_LINES} has {len(lines)} bytes, which its offsets do not fit")
         works = cls(lines, offsets, HashTable(arrays["hashes"], arrays["rows"]))
@@ -142,7 +141,7 @@ class WorksWriter:
 
     def _finish(self) -> None:
         keys, offsets = self._keys.build(), np.array(self._offsets, dtype=np.int64)
-        works = MappedWorks(_map_lines(self._folder / _LINES), offsets, keys)
+        works = MappedWorks(flatfiles.map_bytes(self._folder / _LINES), offsets, keys)
         groups = keys.shared()
         if superseded := _superseded(works, groups):
             with WorksWriter(self._folder) as again:
@@ -154,14 +153,6 @@ class WorksWriter:
         places = {f"place_{name}": array for name, array in self._places.build().arrays().items()}
         arrays: dict[str, NDArray[Any]] = {"offsets": offsets, "canonical": canonical, **keys.arrays(), **places}
         flatfiles.save(self._folder, _KIND, {"places": True}, arrays)
-
-
-def _map_lines(path: Path) -> mmap.mmap | bytes:
-    try:
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, os.SEEK_END) else b""
-    except OSError as error:
-        raise UnusableSnapshot(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _superseded(works: MappedWorks, groups: list[list[int]]) -> set[int]:

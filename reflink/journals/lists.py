@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from reflink.errors import BadRecord
 from reflink.journals.names import issn_key
-from reflink.journals.table import Journal, read_journals
+from reflink.journals.table import Journal
 
 _NAMES: Final = ("JournalTitle", "MedAbbr", "IsoAbbr")
 _ISSNS: Final = ("ISSN (Print)", "ISSN (Online)")
@@ -24,24 +27,45 @@ _CROSSREF_ISSNS: Final = ("pissn", "eissn", "additionalIssns")
 
 
 def read_list(path: Path) -> Iterator[Journal]:
-    """Yield the journals of a list; its first line shows the format. A journal without a name is left out.
+    """Yield the journals of a list; its first line that is not blank shows the format. A journal without a name is left out.
 
-    Raises BadRecord if the file is of no known format, and OSError.
+    Raises BadRecord if the file is of no known format or a line is invalid, and OSError.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            if first.startswith("{"):
-                yield from read_journals(path)
+            at, first = next(((at, line) for at, line in enumerate(file) if not line.isspace()), (0, ""))
+            lines = chain([first], file)
+            if first.lstrip().startswith("{"):
+                yield from _json_lines(path, enumerate(lines, start=at + 1))
             elif first.startswith(("---", "JrId:")):
-                yield from _nlm(file)
+                yield from _nlm(lines)
             elif _TITLE in (header := next(csv.reader([first]), [])) and "pissn" in header:
-                yield from _crossref(file)
+                yield from _crossref(lines)
             else:
                 raise BadRecord(f"{path}: not a list of journals: expected J_Medline.txt, Crossref's CSV, or JSON lines")
     except (UnicodeDecodeError, csv.Error) as error:
         raise BadRecord(f"{path}: cannot be read: {error}") from None
+
+
+def _json_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Journal]:
+    for number, line in lines:
+        if line.isspace():
+            continue
+        try:
+            journal = Journal.from_dict(_object(line))
+        except BadRecord as error:
+            raise BadRecord(f"{path}:{number}: {error}") from None
+        yield from _journal(journal.names, journal.issns)
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise BadRecord(f"not JSON: {error.msg}") from None
+    if not isinstance(value, dict):
+        raise BadRecord("not a JSON object")
+    return value
 
 
 def _nlm(lines: Iterable[str]) -> Iterator[Journal]:

@@ -9,16 +9,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import mmap
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final, Self
-
-import orjson
+from typing import Final, Self
 
 from reflink.entities import Entity
-from reflink.errors import BadRecord, UnusableSnapshot
-from reflink.journals.names import issn_key, name_key, other_keys
+from reflink.errors import UnusableSnapshot
+from reflink.journals.names import MAX_NAME, issn_key, name_key, other_keys
 from reflink.storage import durable, flatfiles
 from reflink.storage.hashtable import ARRAYS, HashTable, HashTableBuilder
 
@@ -38,8 +37,8 @@ class Journal(Entity):
 class Journals:
     """Journals by name and ISSN."""
 
-    def __init__(self, names: HashTable, lines: Sequence[bytes] | Path, size: int) -> None:
-        """``names``: numbers of journals by key; ``lines``: the ``size`` journals as JSON, or the file of them."""
+    def __init__(self, names: HashTable, lines: bytes | mmap.mmap, size: int) -> None:
+        """``names``: numbers of journals by key; ``lines``: the ``size`` journals as JSON lines."""
         self._names, self._lines, self._size = names, lines, size
         # The cache holds no reference to this object: without a cycle the last reference to it ends the mapping of its file.
         #: Cached lookups: few journals have most of the references.
@@ -56,15 +55,16 @@ class Journals:
             more = dict.fromkeys(key for name in journal.names for key in other_keys(name) if key not in taken)
             for key in (*keys, *more):
                 builder.add(key, number)
-        return cls(builder.build(), [journal.to_json() for journal in listed], len(listed))
+        return cls(builder.build(), b"".join(journal.to_json() + b"\n" for journal in listed), len(listed))
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Map the table in ``folder``. Raises UnusableSnapshot if it is damaged."""
         about, arrays = flatfiles.load(folder, _KIND, ARRAYS)
-        if not (folder / _LINES).exists():
-            raise UnusableSnapshot(f"{folder}: damaged: {_LINES} is missing")
-        return cls(HashTable(arrays["hashes"], arrays["rows"]), folder / _LINES, about.get("journals", 0))
+        lines, size = flatfiles.map_bytes(folder / _LINES), about.get("journals", 0)
+        if (found := lines[:].count(b"\n")) != size:
+            raise UnusableSnapshot(f"{folder}: damaged: {_LINES} has {found} journals, not {size}")
+        return cls(HashTable(arrays["hashes"], arrays["rows"]), lines, size)
 
     def save(self, folder: Path) -> None:
         """Write the table to ``folder``, for `open`."""
@@ -73,17 +73,17 @@ class Journals:
 
     def write(self, path: Path) -> None:
         """Write the journals as JSON lines, a list for `reflink.journals.lists`."""
-        durable.write(path, b"".join(line + b"\n" for line in self._iter_lines()))
+        durable.write(path, self._lines[:])
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[Journal]:
-        yield from map(Journal.from_json, self._iter_lines())
+        yield from map(Journal.from_json, self._lines[:].splitlines())
 
     def numbers(self, *names: str) -> tuple[int, ...]:
         """Return the numbers of the journals with one of the names or ISSNs, ascending: positions in the table."""
-        return tuple(sorted({number for name in names for number in self._known(name)}))
+        return tuple(sorted({number for name in names for number in self._known(name[:MAX_NAME])}))
 
     def are_one(self, name: str, venue: str | None, abbreviations: tuple[str, ...] = (), issns: tuple[str, ...] = ()) -> bool:
         """Return whether ``name`` means the journal of the other values.
@@ -93,16 +93,9 @@ class Journals:
         others, key = (venue, *abbreviations) if venue else abbreviations, name_key(name)
         if not key:
             return False
-        return any(key == name_key(other) for other in others) or not {*self._known(name)}.isdisjoint(
+        return any(key == name_key(other) for other in others) or not {*self.numbers(name)}.isdisjoint(
             self.numbers(*others, *issns)
         )
-
-    def _iter_lines(self) -> Iterator[bytes]:
-        if not isinstance(self._lines, Path):
-            yield from self._lines
-            return
-        with self._lines.open("rb") as file:
-            yield from (line.rstrip(b"\n") for line in file)
 
 
 def _numbers(names: HashTable, name: str) -> tuple[int, ...]:
@@ -110,28 +103,6 @@ def _numbers(names: HashTable, name: str) -> tuple[int, ...]:
     for key in () if found else other_keys(name):
         found = found or names.candidates(key)
     return tuple(found)
-
-
-def read_journals(path: Path) -> Iterator[Journal]:
-    """Yield the journals of a file of JSON lines. Raises BadRecord, naming the line, and OSError."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.isspace():
-                continue
-            try:
-                yield Journal.from_dict(_object(line))
-            except BadRecord as error:
-                raise BadRecord(f"{path}:{number}: {error}") from None
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise BadRecord(f"not JSON: {error.msg}") from None
-    if not isinstance(value, dict):
-        raise BadRecord("not a JSON object")
-    return value
 
 
 def _keys(journal: Journal) -> dict[str, None]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +86,15 @@ def load(
     if ("sha256" in manifest or hashed) and manifest.get("sha256") != _sha256(manifest):
         raise UnusableSnapshot(f"{folder / MANIFEST}: its content has changed; copy it again or save it again")
     return about, {name: _map(folder / f"{name}.npy", files, *wanted, verify=verify) for name, wanted in dtypes.items()}
+
+
+def map_bytes(path: Path) -> mmap.mmap | bytes:
+    """Map a file read-only; an empty file gives empty bytes. Raises UnusableSnapshot if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, os.SEEK_END) else b""
+    except OSError as error:
+        raise UnusableSnapshot(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _sha256(manifest: Mapping[str, Any]) -> str:

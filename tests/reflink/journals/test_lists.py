@@ -52,6 +52,26 @@ def test_json_lines(tmp_path: Path):
     assert list(read_list(path)) == [EXAMPLES]
 
 
+@pytest.mark.parametrize("before", ["\ufeff", "\n", "\r\n \n", " ", "\ufeff\n  "])
+def test_json_lines_after_a_byte_order_mark_blank_lines_or_spaces(tmp_path: Path, before: str):
+    (path := tmp_path / "own.jsonl").write_bytes(before.encode() + EXAMPLES.to_json() + b"\n\n" + EXAMPLES.to_json())
+    assert list(read_list(path)) == [EXAMPLES, EXAMPLES]
+
+
+def test_json_lines_without_names_are_left_out(tmp_path: Path):
+    (path := tmp_path / "own.jsonl").write_bytes(
+        b'{"names": [], "issns": ["1234-5679"]}\n{"names": [""]}\n' + EXAMPLES.to_json()
+    )
+    assert list(read_list(path)) == [EXAMPLES]
+
+
+@pytest.mark.parametrize(("line", "fault"), [("[]", "not a JSON object"), ("{", "not JSON"), ('{"issns": []}', "names")])
+def test_an_invalid_line_is_named(tmp_path: Path, line: str, fault: str):
+    (path := tmp_path / "own.jsonl").write_text(f'\n{{"names": ["A"]}}\n\n{line}\n')
+    with pytest.raises(BadRecord, match=rf"own.jsonl:4: .*{fault}"):
+        list(read_list(path))
+
+
 @pytest.mark.parametrize("content", [b"", b"title,issn\n", b"\xff\xfe\x00bad", b"<html>"])
 def test_other_files_are_refused(tmp_path: Path, content: bytes):
     (path := tmp_path / "list").write_bytes(content)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink.errors import ReflinkError, UnusableSnapshot
-from reflink.journals.names import name_key
-from reflink.journals.table import Journal, Journals, read_journals
+from reflink.errors import UnusableSnapshot
+from reflink.journals.names import name_key, other_keys
+from reflink.journals.table import Journal, Journals
 from tests.profiles import examples
 
 LISTED = (
@@ -52,13 +52,20 @@ def test_other_names_and_issns_of_the_work_count():
 
 
 names = st.sampled_from([name for journal in LISTED for name in journal.names]) | st.text(max_size=20)
+names = st.tuples(names, st.sampled_from(["", "", " (x)", " : a subtitle", "; other"])).map("".join)
 
 
 @settings(max_examples=examples(200))
 @given(names, names)
 def test_the_comparison_agrees_with_its_definition(one: str, other: str):
+    keys = [set(map(name_key, journal.names)) for journal in LISTED]
+    taken = set().union(*keys)
+    for own, journal in zip(keys, LISTED, strict=True):
+        own |= {key for name in journal.names for key in other_keys(name)} - taken
+
     def numbers(name: str) -> set[int]:
-        return {at for at, journal in enumerate(LISTED) if name_key(name) in map(name_key, journal.names)}
+        found = ({at for at, own in enumerate(keys) if key in own} for key in (name_key(name), *other_keys(name)))
+        return next(filter(None, found), set())
 
     equal = name_key(one) != "" and (name_key(one) == name_key(other) or bool(numbers(one) & numbers(other)))
     assert TABLE.are_one(one, other) is equal
@@ -83,9 +90,27 @@ def test_a_damaged_table_is_refused(tmp_path: Path, missing: str):
         Journals.open(tmp_path)
 
 
-@pytest.mark.parametrize(("line", "fault"), [("[]", "not a JSON object"), ("{", "not JSON"), ('{"issns": []}', "names")])
-def test_a_bad_line_is_named(tmp_path: Path, line: str, fault: str):
-    path = tmp_path / "journals.jsonl"
-    path.write_text(f'{{"names": ["A"]}}\n\n{line}\n')
-    with pytest.raises(ReflinkError, match=rf"journals.jsonl:3: .*{fault}"):
-        list(read_journals(path))
+def test_an_open_table_keeps_its_journals_when_another_replaces_it(tmp_path: Path):
+    TABLE.save(tmp_path)
+    opened = Journals.open(tmp_path)
+    Journals.of([Journal(names=("Annals of Proof",))]).save(tmp_path)
+    assert (len(opened), list(opened)) == (len(LISTED), list(LISTED))
+    opened.save(tmp_path / "copy")
+    assert list(Journals.open(tmp_path / "copy")) == list(LISTED)
+
+
+def test_a_table_with_the_journals_of_another_is_refused(tmp_path: Path):
+    TABLE.save(tmp_path)
+    Journals.of(LISTED[:2]).write(tmp_path / "journals.jsonl")
+    with pytest.raises(UnusableSnapshot, match="2 journals, not 6"):
+        Journals.open(tmp_path)
+
+
+def test_an_empty_table_is_saved_and_opened(tmp_path: Path):
+    Journals.of([]).save(tmp_path)
+    assert list(Journals.open(tmp_path)) == []
+
+
+def test_a_broken_name_takes_little_time_and_memory():
+    assert not TABLE.are_one("JACS", " " * 1_000_000 + ": x")
+    assert not TABLE.are_one("x" * 1_000_000, "JACS")
