@@ -39,7 +39,7 @@ _SUFFIXES: Final = frozenset("jr sr ii iii iv phd md et".split())
 _TRANSLITERATED: Final = re.compile("(?<=[aou])e")
 _NUMBER: Final = re.compile("[0-9]+")
 #: The number at the end of a DOI. A last character after a hyphen is a check digit: "s41598-017-12778-6".
-_ARTICLE: Final = re.compile("([0-9]{4,})(?:-.)?$")
+_ARTICLE: Final = re.compile(r"(?<![0-9])([0-9]{4,})(?:-.)?\Z")
 _TENS: Final = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
 _UNITS: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN: Final = {a + b: str(10 * ten + unit) for ten, a in enumerate(_TENS) for unit, b in enumerate(_UNITS) if ten or unit}

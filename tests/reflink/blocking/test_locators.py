@@ -103,6 +103,7 @@ def test_a_locator_key_needs_volume_and_page(names: list[str], year: int | None,
         ("10.1186/1472-6947-8-53", None),  # too short: it may be an issue or a part
         ("10.1038/msb.2011.75", None),
         ("10.1016/j.cmet", None),
+        ("10.5555/" + "1" * 100_000 + "x", None),
         (None, None),
     ],
 )
