@@ -29,6 +29,8 @@ _ACCESSED: Final = re.compile(r"(?i)access|retriev|\bcited|consult|visited|acess
 _SIZE: Final = re.compile(r"(?i)\s?(?:p|pp|pages?|s|seiten|с)\b")
 #: After names: shows that they are editors.
 _EDITORS: Final = re.compile(r"(?i)[\s.,]{0,3}[(\[]?\s?(?:eds?|editors?|hrsg|hg|dir|coords?|orgs?|translat\w+|trans)\b")
+#: Share of the highest probability from which two first pages are about as probable.
+_ALIKE: Final = 0.95
 _PEOPLE: Final = (tag.L, tag.A)
 _EDGE: Final = " .,;:-–—\"'“”‘’„«»*"
 #: Maximum characters of a remark in brackets after a title: "[J]", "[Master's thesis]".
@@ -62,16 +64,16 @@ def read(text: str, tagger: Tagger) -> Reading:
     for name, (label, form) in _RUNS.items():
         found: dict[str, float] = {}
         for run in runs:
-            if run.label != label or (label in (tag.F, tag.E) and not _is_page(text, tokens, runs, run)):
+            if run.label != label or (label == tag.F and _is_size(text, tokens, runs, run)):
                 continue
-            value = text[tokens.starts[run.start] : tokens.ends[run.stop - 1]].strip(_EDGE)
+            if label == tag.E and _first_of(text, tokens, runs, run) != reading.fields.get("first_page"):
+                continue
+            value = _value(text, tokens, run)
             if label == tag.T:
                 value = _without_remark(value)
             if form.fullmatch(value):
                 found[value] = max(found.get(value, 0.0), run.probability)
         _choose(name, found, reading)
-    if "first_page" not in reading.fields:
-        reading.fields.pop("last_page", None)
     _year(text, tokens, runs, reading)
     _names(text, tokens, tagging, runs, reading)
     reading.several = _several(runs)
@@ -79,10 +81,17 @@ def read(text: str, tagger: Tagger) -> Reading:
 
 
 def _choose(name: str, found: Mapping[str, float], reading: Reading) -> None:
-    """Set a field to the most probable of its values. The others make it less probable, by their share of the sum."""
+    """Set a field to the most probable of its values. The others make it less probable, by their share of the sum.
+
+    ``found``: values in the order of the text, with probabilities. Of two first pages of about the same probability the earlier
+    one counts, and later ones do not make it less probable: pages of a discussion or a comment follow.
+    """
     if found:
-        value = max(found, key=lambda value: found[value])
-        reading.fields[name], reading.sure[name] = value, found[value] ** 2 / max(sum(found.values()), 1e-9)
+        most = max(found.values())
+        value = next(each for each in found if found[each] >= (_ALIKE if name == "first_page" else 1.0) * most)
+        rivals = list(found)[: list(found).index(value) + 1] if name == "first_page" else found
+        total = sum(found[each] for each in rivals)
+        reading.fields[name], reading.sure[name] = value, found[value] ** 2 / max(total, 1e-9)
 
 
 def _without_remark(title: str) -> str:
@@ -94,15 +103,23 @@ def _without_remark(title: str) -> str:
     return head.rstrip(_EDGE) if last.lower() in _AVAILABLE else title
 
 
-def _is_page(text: str, tokens: Tokens, runs: list[Span], run: Span) -> bool:
-    """Return whether a number is a page: not a book's size; a last page must follow a dash that follows the first page."""
-    before = next((other for other in reversed(runs) if other.stop == run.start), None)
-    if run.label == tag.E:
-        if before is None or before.stop - before.start > 3 or not _DASHES & set(tokens.words[before.start : before.stop]):
-            return False
-        return any(other.label == tag.F and other.stop == before.start for other in runs)
+def _value(text: str, tokens: Tokens, run: Span) -> str:
+    return text[tokens.starts[run.start] : tokens.ends[run.stop - 1]].strip(_EDGE)
+
+
+def _is_size(text: str, tokens: Tokens, runs: list[Span], run: Span) -> bool:
+    """Return whether a first page without a last one is the size of a book ("321 p.")."""
     alone = all(other.label != tag.E for other in runs)
-    return not (alone and _SIZE.match(text, tokens.ends[run.stop - 1]))
+    return alone and _SIZE.match(text, tokens.ends[run.stop - 1]) is not None
+
+
+def _first_of(text: str, tokens: Tokens, runs: list[Span], last: Span) -> str:
+    """Return the first page that belongs to a last page, which follows it after a dash; else an empty text."""
+    before = next((run for run in reversed(runs) if run.stop == last.start), None)
+    if before is None or before.stop - before.start > 3 or not _DASHES & set(tokens.words[before.start : before.stop]):
+        return ""
+    first = next((run for run in runs if run.label == tag.F and run.stop == before.start), None)
+    return _value(text, tokens, first) if first else ""
 
 
 def _year(text: str, tokens: Tokens, runs: list[Span], reading: Reading) -> None:
@@ -134,7 +151,7 @@ def _names(text: str, tokens: Tokens, tagging: Tagging, runs: list[Span], readin
             for at in range(run.start, run.stop):
                 if tokens.words[at][0].isalpha():
                     sure *= float(tagging.sure[at, tag.A])
-    values = tuple(text[tokens.starts[run.start] : tokens.ends[run.stop - 1]].strip(_EDGE) for run in names)
+    values = tuple(_value(text, tokens, run) for run in names)
     if all(any(char.isupper() or char.islower() for char in value) or not value.isascii() for value in values):
         reading.fields["last_names"], reading.sure["last_names"] = values, sure
 

@@ -226,3 +226,10 @@ def test_hardly_any_title_is_recognised_as_a_citation():
 def test_modules_and_weights_that_a_process_loads(script: str, output: str):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == output
+
+
+@pytest.mark.parametrize("more", ["; discussion 200-210", ", 200-210", "; discussion 9-12"])
+def test_of_several_page_ranges_the_first_counts_whole(more: str) -> None:
+    found = recognise(f"Wang X, Li Y. Plants of the Alps. J Ecol. 2004;92:1-9{more}.")
+    assert found is not None
+    assert (found.first_page, found.last_page) == ("1", "9")
