@@ -14,7 +14,7 @@ from reflink.recognition.tagging import Tagging
 from reflink.recognition.tokens import Tokens, tokenise
 from reflink.recognition.training import file_of
 from tests.reflink.recognition.bigru.networks import random_network
-from tests.reflink.recognition.test_crf import random_tagger
+from tests.reflink.recognition.crfs import random_crf
 
 TEXT = "Wang X. Plants of the Alps. J Ecol. 2004;92:1-9."
 
@@ -43,7 +43,7 @@ def test_a_text_is_read_once_by_the_tagger_of_its_fold():
 
 def test_only_folds_with_all_files_have_a_tagger(tmp_path: Path):
     for fold in (0, 2):
-        (tmp_path / file_of("crf", fold)).write_bytes(random_tagger(fold).to_bytes())
+        (tmp_path / file_of("crf", fold)).write_bytes(random_crf(fold).to_bytes())
     (tmp_path / file_of("bigru", 2)).write_bytes(random_network(2).to_bytes())
     assert [sorted(read_taggers(tmp_path, kind)) for kind in ("crf", "bigru", "pool")] == [[0, 2], [2], [2]]
     tokens = tokenise(TEXT)

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink.recognition.crf import HashedTagger
-from reflink.recognition.features import BITS
 from reflink.recognition.labels import LABELS
 from reflink.recognition.tagger import BIGRU, CRF, SHARES, Pool, shipped
 from reflink.recognition.tagging import infer
@@ -18,16 +16,11 @@ from reflink.recognition.tokens import tokenise
 from reflink.shipped import read
 from tests.profiles import examples
 from tests.reflink.recognition.bigru.networks import random_network
+from tests.reflink.recognition.crfs import random_crf
 
 COUNT = len(LABELS)
 TEXT = "Wang X, Li Y. Plants of the Alps. J Ecol. 2004;92:1-9."
 TOKENS = tokenise(TEXT)
-
-
-def random_crf(seed: int) -> HashedTagger:
-    rng = np.random.default_rng(seed)
-    weights = rng.normal(0, 0.4, (1 << BITS, COUNT)).astype(np.float32)
-    return HashedTagger(weights, rng.normal(0, 1, (COUNT, COUNT)), rng.normal(0, 1, COUNT), rng.normal(0, 1, COUNT))
 
 
 ONE, OTHER = random_crf(1), random_network(2)

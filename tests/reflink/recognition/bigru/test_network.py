@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from reflink.recognition.bigru.network import Network
 from reflink.recognition.tokens import tokenise
 from tests.profiles import examples
 from tests.reflink.recognition.bigru.networks import COUNT, plain_scores, random_network
+from tests.reflink.recognition.crfs import altered
 
 NETWORK = random_network(1)
 TEXTS = st.text(st.sampled_from("abcXY. ,;:()[]-–“”'019ßé中"), min_size=1, max_size=80).filter(lambda text: text.strip())
@@ -66,12 +66,7 @@ def test_a_written_network_can_be_read():
 
 
 def archive(**changed: object) -> bytes:
-    with np.load(io.BytesIO(NETWORK.to_bytes())) as arrays:
-        parts = {name: arrays[name] for name in arrays.files}
-    parts |= {name: np.array(value) for name, value in changed.items()}
-    out = io.BytesIO()
-    np.savez(out, **{name: part for name, part in parts.items() if changed.get(name, "") is not None}, allow_pickle=True)
-    return out.getvalue()
+    return altered(NETWORK.to_bytes(), **changed)
 
 
 @pytest.mark.parametrize(
