@@ -16,7 +16,8 @@ _MAX_AUTHORS: Final = 60
 _MAX_TEXT: Final = 1000
 _MAX_ENDS: Final = 4
 
-_CAPITAL: Final = r"[^\W\d_a-zà-öø-ÿ]"
+#: A letter that is not a small one; scripts without case have no other letters.
+_CAPITAL: Final = rf"[^\W\d_{''.join(char for char in map(chr, range(0x2000)) if char.islower())}]"
 _PARTICLE: Final = r"(?:[Vv](?:an|on)|[Dd](?:er?|en|el|ella|i|a|os|u)|[Ll][ea]|[EeAa]l|[Tt]e[rn]|[Ss]t\.?)"
 _WORD: Final = rf"(?:[dDO]['’])?{_CAPITAL}[^\W\d_]+(?:['’‐–-][^\W\d_]+){{0,3}}"
 _FAMILY: Final = rf"(?P<family>(?:{_PARTICLE}[\s-]+){{0,3}}{_WORD}(?:\s{_CAPITAL}[^\W\d_]{{2,}}(?:-[^\W\d_]+)?)?)"
@@ -47,8 +48,12 @@ class Authored(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def splits(text: str) -> tuple[Authored, ...]:
-    """Return the ways to split the authors off, the most probable first; empty if the text does not begin with authors."""
-    text = text[:_MAX_TEXT]
+    """Return the ways to split the authors off, the most probable first.
+
+    Empty if the text does not begin with authors or is longer than a citation.
+    """
+    if len(text) > _MAX_TEXT:
+        return ()
     start = _MARKER.match(text)
     at = start.end() if start else 0
     for pattern in (_FAMILY_FIRST, _INITIALS_FIRST, _ALONE):

@@ -19,9 +19,10 @@ from typing import Final, NamedTuple
 
 from reflink.blocking.author_list import splits
 from reflink.entities import Reference
+from reflink.journals.names import main_title
 
 #: Maximum characters of a citation without its authors, words of a journal, and words of one abbreviated part of it ("Cell
-#: Biol."); minimum letters of a word that shows a title.
+#: Biol."); minimum letters of a word that shows a title beside others.
 _MAX_TEXT: Final = 160
 _MAX_WORDS: Final = 14
 _MAX_PART: Final = 3
@@ -39,7 +40,7 @@ _REST: Final = r"(?:\s?[-–]{1,2}\s?[a-z]{0,3}\d{1,8}[a-z]?(?:\.e?\d{1,3})?|,\s
 _PAGE: Final = r"(?:pp?\.?\s?)?(?P<page>[a-z]{0,4}\.?\d{1,8}(?:\.[a-z]?\d{1,8})?[a-z]?)" + _REST
 _WITHIN: Final = (
     r"[^;:,\d?]|\((?:[^()\d]{1,20} )?(?:19|20)\d\d\)|,(?=[^()]*\))"
-    r"|(?<=\.):(?=\s?[A-Z])|,(?=\s(?:sect?|part|perkin|dalton|faraday|chem)\b)"
+    r"|(?<=\.):(?=\s?(?-i:[A-Z]))|,(?=\s(?:sect?|part|perkin|dalton|faraday|chem)\b)"
 )
 _JOURNAL: Final = rf"(?P<journal>(?:\d[a-z]\s)?[^\W\d_](?:{_WITHIN}){{1,118}}?(?:\btrans\. ?[12])?)"
 _BRACKETED: Final = r"(?:[\s,.;]*\[[^\[\]]{0,60}(?:\[[^\[\]]{0,20}\][^\[\]]{0,4})?\])?"
@@ -61,10 +62,16 @@ _BRACKETS: Final = re.compile(r"\([^()]*\)")
 #: The first author of a citation that has one: "Huskisson EC". Alone it may be a journal if its name is short: "Plant J".
 _PERSON: Final = re.compile(r"[^\W\d_][\w'’-]{3,} [A-Z]{1,3}")
 _PERSON_ALONE: Final = re.compile(r"[^\W\d_][\w'’-]{8,} [A-Z]{1,3}")
-_SUBTITLE: Final = re.compile(r" [:=] |: |; |(?<=\w{9})\. ")
+#: The end of one author with one initial, and a full stop: it may be a title: "Vitamin D. ", "Factor IX. ", "T Cells. ".
+_DOUBTFUL: Final = re.compile(r"(?:\w{2,} (?:[A-Z]|[IVX]+)|\b[A-Z](?:\. ?| )\w{2,})\.\s+\Z")
+#: The end of a word that is not abbreviated: "Malaria", "Psychology", "HIV", "FreeSurfer", "Osteoporosis", "Protein".
+_UNABBREVIATED: Final = re.compile(
+    r"(?:[aeoãé]|\w{4}y|[A-Z]{2}|[a-z][A-Z]\w*|\w{3}(?:[st]is|es|cs|[^f]us)|\w{4}(?:[^c]cin|[elm]in|[ist]ion|ism|cer|ing))\Z"
+)
+_FULL_STOP: Final = re.compile(r"(?<=\w{9})\. ")
 _FUER: Final = re.compile(r" f(?:u|ü|ue)r ", re.IGNORECASE)
 #: Four words in lower case: part of a title.
-_SENTENCE: Final = re.compile(r"(?:\b[a-z][a-z-]+ ){4}")
+_SENTENCE: Final = re.compile(r"(?<![a-z-])(?:[a-z][a-z-]+ ){4}")
 _ET_AL: Final = re.compile(r"\bet al\b", re.IGNORECASE)
 _YEAR_ALONE: Final = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
 
@@ -111,9 +118,13 @@ def read(text: str) -> Untitled | None:
 @lru_cache(maxsize=1 << 12)
 def read_authored(text: str) -> Untitled | None:
     """Return the fields of a citation that has authors, a journal, a year, a volume and a page, and nothing else; else None."""
-    if _SENTENCE.search(text) or not _YEAR_ALONE.search(text):
+    ways = splits(text)
+    if not ways or _SENTENCE.search(text) or not _YEAR_ALONE.search(text):
         return None
-    for authored in splits(text):
+    for authored in ways:
+        is_alone = len(authored.last_names) == 1 and authored.year is None
+        if is_alone and _DOUBTFUL.search(text.removesuffix(authored.rest)):
+            continue
         fields = read(authored.rest)
         if fields is None and authored.year is not None and len(authored.rest) <= _MAX_TEXT:
             found = _UNDATED.fullmatch(authored.rest)
@@ -131,9 +142,12 @@ def _fields(found: re.Match[str], year: int) -> Untitled:
 
 
 def _has_title(venue: str) -> bool:
-    """Return whether a title precedes the journal: a sentence of several words, one of them long: "Brain injury. Lancet"."""
-    words = (part.split() for part in re.split(r"[.?!]\s+", venue)[:-1])
-    return any(len(part) > 1 and max(map(len, part)) >= _LONG_WORD for part in words)
+    """Return whether a title precedes the journal: a sentence of several words or of a word that is not abbreviated."""
+    for part in re.split(r"[.?!]\s+", venue)[:-1]:
+        words = part.split()
+        if (len(words) > 1 and max(map(len, words)) >= _LONG_WORD) or (words and _UNABBREVIATED.search(words[-1])):
+            return True
+    return False
 
 
 def _is_journal(text: str) -> bool:
@@ -156,4 +170,4 @@ def title_proper(venue: str) -> str:
     "FASEB journal : official publication of …" gives "FASEB journal". A full stop ends a title only after a long word, since
     others are abbreviated.
     """
-    return _FUER.sub(" ", _SUBTITLE.split(venue, maxsplit=1)[0])
+    return _FUER.sub(" ", _FULL_STOP.split(main_title(venue), maxsplit=1)[0])
