@@ -14,20 +14,24 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numba
 import numpy as np
+from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles a function by ``numba.njit`` with these options, and caches it.
+    """Return a decorator that compiles a function by ``numba.njit`` with these options, and caches its machine code.
 
+    The cache is beside the source or in NUMBA_CACHE_DIR; if neither is writable, each process compiles the kernel itself.
     The type of the kernel is Any: numba also accepts numpy's scalars where the function has int or float.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        kernel: Any = numba.njit(cache=True, **options)(function)
+        try:
+            kernel: Any = njit(cache=True, **options)(function)
+        except RuntimeError:  # no writable folder
+            return njit(**options)(function)
         if isinstance(kernel, Dispatcher):  # not if the environment disables numba
             kernel._cache = _Cache(kernel.py_func)  # type: ignore[attr-defined]
         return kernel

@@ -124,6 +124,17 @@ def test_a_module_has_one_subject_and_a_name_for_it():
 # The reading of imports
 
 
+def test_kernels_are_cached_by_one_function():
+    folders = ("reflink", "workers", "benchmarks")
+    found = {
+        str(path.relative_to(ROOT))
+        for name in folders
+        for path in (ROOT / name).rglob("*.py")
+        if "(cache=True" in path.read_text()
+    }
+    assert found == {"reflink/compiled.py"}
+
+
 def imports_in(source: str, *, inside: bool = False, name: str = "workers.cli", package: bool = False) -> set[str]:
     return set(imports(ast.parse(source), inside=inside, name=name, package=package))
 

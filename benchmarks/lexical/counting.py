@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.lexical.trigrams import TRIGRAMS
 
 Codes = npt.NDArray[np.uint16]
@@ -44,7 +44,7 @@ class Counter:
         return scores
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _postings(codes: Codes, offsets: Ints, trigrams: int) -> tuple[Ints, Rows, Codes]:
     starts = np.zeros(trigrams + 1, np.int64)
     for code in codes:
@@ -61,7 +61,7 @@ def _postings(codes: Codes, offsets: Ints, trigrams: int) -> tuple[Ints, Rows, C
     return starts, works, sizes
 
 
-@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(nogil=True, inline="always")
 def _better(overlap: Any, a: Any, b: Any, first: float, second: float) -> tuple[float, float]:
     """Update the two best scores with another text."""
     whole = a + b + min(a, b)
@@ -74,7 +74,7 @@ def _better(overlap: Any, a: Any, b: Any, first: float, second: float) -> tuple[
     return first, max(second, value)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _count(
     starts: Ints, works: Rows, sizes: Codes, wanted: Codes, counts: npt.NDArray[np.uint16]
 ) -> tuple[float, float]:  # fmt: skip
@@ -88,7 +88,7 @@ def _count(
     return first, second
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def merged(codes: Codes, offsets: Ints, wanted: Codes) -> tuple[float, float]:
     """Return the two highest scores by merging the query's sorted array with the array of each work in turn."""
     first, second, a = 0.0, 0.0, len(wanted)

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.entities import Work
 from reflink.lexical.trigrams import TRIGRAMS, trigram_sets
 from reflink.text import LIMITS, RAW_CANDIDATE_FIELDS, Mode, normalise
@@ -110,7 +110,7 @@ def _offsets(lengths: Sequence[int] | Ints) -> Ints:
     return offsets
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _make(
     count: int, rng: np.random.Generator, order: Bytes, limits: Ints, title_words: Ints, title_offsets: Ints,
     occurrences: Ints, occurrence_offsets: Ints, words: Bytes, word_offsets: Ints,

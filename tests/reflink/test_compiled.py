@@ -89,6 +89,22 @@ def test_a_change_of_what_was_compiled_in_compiles_the_caller_again(run, changed
     assert run(changed) == (expected, 1)
 
 
+def test_a_kernel_is_compiled_without_a_cache_folder(monkeypatch: pytest.MonkeyPatch):
+    real = numba.njit
+
+    def refusing(**options: bool):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr("reflink.compiled.njit", refusing)
+
+    def kernel(x: int) -> int:
+        return x + 1
+
+    assert compiled(nogil=True)(kernel)(41) == 42
+
+
 def test_recursion_ends():
     @numba.njit
     def down(x):

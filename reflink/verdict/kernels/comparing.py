@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN
 from reflink.verdict.kernels.keys import same, starts_with
 from reflink.verdict.kernels.letters import KINDS
@@ -56,7 +56,7 @@ def fill(packed: Packed, pairs: Ints, groups: npt.NDArray[np.bool_]) -> Floats:
     return rows
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _found(letters: Any, part: int, part_end: int, whole: int, whole_end: int) -> bool:
     """Return whether one range of letters occurs within another."""
     for at in range(whole, whole_end - (part_end - part) + 1):
@@ -65,7 +65,7 @@ def _found(letters: Any, part: int, part_end: int, whole: int, whole_end: int) -
     return False
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _fill(
     packed: Any, pairs: Ints, groups: npt.NDArray[np.bool_], kinds: Kinds, rows: Floats, title_table: Hashes, raw_table: Hashes,
     word_table: Hashes, band: Ints, line: Ints,
@@ -183,7 +183,7 @@ def _fill(
         row[_CARD] = TITLED if long else TAGGED if reference.tagged else WRITTEN
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _raw_grams(letters: Any, start: int, end: int, table: Hashes) -> int:
     """Put the citation's trigrams into a table; return the table's shift."""
     shift: int = cleared(table, end - start)
@@ -195,7 +195,7 @@ def _raw_grams(letters: Any, start: int, end: int, table: Hashes) -> int:
     return shift
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _named(
     names: Ints, hashes: Hashes, work: Any, group: bool, others: bool, words: Hashes, shift: int, row: Floats
 ) -> None:  # fmt: skip
@@ -219,7 +219,7 @@ def _named(
         row[_AGREEING], row[_AUTHORS], row[_FIRST] = count, count / (last if others else named), first
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _says_nothing(letters: Any, names: Ints, reference: Any, work: Any) -> bool:
     """Return whether two records without a common author do not differ in authors.
 

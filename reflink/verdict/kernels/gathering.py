@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from reflink.blocking.untitled import Untitled, fields_of
+from reflink.compiled import compiled
 from reflink.entities import Reference, Work
 from reflink.folding import _SCRAMBLED, _unscramble
 from reflink.verdict.kernels import letters
@@ -148,7 +148,7 @@ def _fields(joined: str, number: int) -> tuple[Codes, Ints, Ints, Ints, int] | N
         letters.learn(set(unseen[:unknown].tolist()))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _scan(
     codes: Codes, folds: npt.NDArray[np.int32], kinds: npt.NDArray[np.uint16], bounds: Ints, unseen: Codes, scrambled: Ints
 ) -> tuple[int, int, int]:

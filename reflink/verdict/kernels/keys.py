@@ -6,16 +6,16 @@ without leading zeros: "s12" for "S012-19".
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from reflink.compiled import compiled
 from reflink.verdict.kernels.letters import DIGIT
 from reflink.verdict.kernels.numerals import Kinds, is_digit, roman_of, without_zeros
 from reflink.verdict.kernels.vocabulary import Codes, Hashes, Ints
 from reflink.verdict.rules import ARTICLE
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _whole(
     letters: Codes, begun: int, at: int, ends: Ints, number: int, words: Hashes, values: Ints
 ) -> tuple[int, int, int]:  # fmt: skip
@@ -45,7 +45,7 @@ def _whole(
     return at, begun, at
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def volume_key(
     letters: Codes, begun: int, at: int, ends: Ints, number: int, kinds: Kinds, words: Hashes, values: Ints
 ) -> tuple[int, int, int]:
@@ -64,7 +64,7 @@ def volume_key(
     return key
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def page_key(
     letters: Codes, begun: int, at: int, ends: Ints, number: int, kinds: Kinds, words: Hashes, values: Ints,
     codes: Codes, first: int, last: int,
@@ -95,7 +95,7 @@ def page_key(
     return key
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _without_zeros(letters: Codes, start: int, stop: int, at: int) -> tuple[int, int, int]:
     """Write the key of a page: its letters, and its number without leading zeros."""
     number = stop
@@ -117,13 +117,13 @@ def _without_zeros(letters: Codes, start: int, stop: int, at: int) -> tuple[int,
     return at, first, at
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _begins_year(one: int, two: int) -> bool:
     """Return whether a number of four digits that begins so is a year from 1500 to 2099."""
     return (one == 49 and 53 <= two <= 57) or (one == 50 and two == 48)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def article_key(codes: Codes, start: int, stop: int, letters: Codes, at: int) -> tuple[int, int, int]:
     """Write the number at the end of a DOI, ``codes[start:stop]``: an article number of at least ``ARTICLE`` digits.
 
@@ -147,7 +147,7 @@ def article_key(codes: Codes, start: int, stop: int, letters: Codes, at: int) ->
     return at, begun, at
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def same(letters: Codes, a: int, a_end: int, b: int, b_end: int) -> bool:
     """Return whether two ranges have the same letters."""
     if a_end - a != b_end - b:
@@ -158,13 +158,13 @@ def same(letters: Codes, a: int, a_end: int, b: int, b_end: int) -> bool:
     return True
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def starts_with(letters: Codes, a: int, a_end: int, b: int, b_end: int) -> bool:
     """Return whether the first range begins with the second."""
     return b_end - b <= a_end - a and same(letters, a, a + b_end - b, b, b_end)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def is_weak(letters: Codes, start: int, end: int, kinds: Kinds) -> bool:
     """Return whether many works share a page: one character, as articles without pages have, or a number in a series.
 

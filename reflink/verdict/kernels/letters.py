@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterable
 from typing import Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.folding import _FOLD
 
 _CODES: Final = 0x110000
@@ -70,7 +70,7 @@ def _kinds(char: str) -> int:
 learn(range(1, 128))
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def expanded(fold: int) -> tuple[int, int]:
     """Return the start in `EXPANSIONS` and the number of letters of a value of `FOLDS`; (0, 1) for a single letter."""
     if fold < DROPPED:
@@ -78,7 +78,7 @@ def expanded(fold: int) -> tuple[int, int]:
     return (fold - MANY) // LENGTHS, (fold - MANY) % LENGTHS if fold > DROPPED else 0
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def fold_words(
     codes: npt.NDArray[np.uint32], start: int, stop: int, folds: npt.NDArray[np.int32], expansions: npt.NDArray[np.int32],
     letters: npt.NDArray[np.uint32], at: int, ends: npt.NDArray[np.int64],

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.verdict.kernels.letters import DECIMAL, PART, REMARK, SPACE, VALUE_SHIFT, WORD
 from reflink.verdict.kernels.vocabulary import NUMERALS, ROMAN_SHIFT, SEED, Codes, Hashes, Ints, added, finished, hashed, known
 
@@ -27,13 +27,13 @@ _LOWER: Final = 32
 NUMBERS, YEARS, ORDINALS, WORD_COUNT = range(4)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def is_digit(letter: int, kinds: Kinds) -> bool:
     """Return whether a folded letter is a decimal digit of any script."""
     return 48 <= letter <= 57 or (letter > 127 and kinds[letter] & DECIMAL != 0)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def year_of(letters: Codes, start: int, end: int, kinds: Kinds) -> int:
     """Return the year that a run of digits denotes, from 1500 to 2099; 0 for any other number."""
     if end - start != 4:
@@ -47,7 +47,7 @@ def year_of(letters: Codes, start: int, end: int, kinds: Kinds) -> int:
     return year
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def digits_of_word(
     letters: Codes, start: int, end: int, kinds: Kinds, apart: bool, numbers: Hashes, years: Ints, ordinals: Hashes,
     counts: Ints,
@@ -80,19 +80,19 @@ def digits_of_word(
                 counts[ORDINALS] += 1
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _is_roman(code: int) -> bool:
     code |= _LOWER
     return code == 105 or code == 118 or code == 120
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _is_second(code: int) -> bool:
     """Return whether a character is the second letter of a word in _WORDS. This rejects most words at low cost."""
     return code == 97 or code == 65 or code == 114 or code == 101 or code == 116 or code == 111
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _counted(codes: Codes, at: int, end: int, kinds: Kinds) -> int:
     """Return the end of the capital or Roman numeral that follows a word like "Part"; 0 if there is none."""
     if 65 <= codes[at] <= 90 and (at + 1 == end or not kinds[codes[at + 1]] & WORD):
@@ -103,7 +103,7 @@ def _counted(codes: Codes, at: int, end: int, kinds: Kinds) -> int:
     return last if last > at and (last == end or not kinds[codes[last]] & WORD) else 0
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _behind_word(codes: Codes, start: int, end: int, kinds: Kinds) -> int:
     """Return the position after a word like "Part" and the white space that follows; 0 if there is no such word."""
     for row in range(len(_PARTS)):
@@ -123,7 +123,7 @@ def _behind_word(codes: Codes, start: int, end: int, kinds: Kinds) -> int:
     return 0
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def parts(
     codes: Codes, start: int, end: int, kinds: Kinds, words: Hashes, values: Ints, numbers: Hashes, counts: Ints
 ) -> tuple[bool, bool]:
@@ -168,7 +168,7 @@ def parts(
     return brackets, semicolons
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def without_zeros(letters: Codes, start: int, end: int) -> int:
     """Return the start of a number without its leading zeros; at least one digit stays."""
     while start < end - 1 and letters[start] == 48:
@@ -176,7 +176,7 @@ def without_zeros(letters: Codes, start: int, end: int) -> int:
     return start
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def roman_of(letters: Codes, start: int, end: int, words: Hashes, values: Ints) -> int:
     """Return the number of a Roman numeral up to XII, else 0."""
     number: int = known(words, values, hashed(letters, start, end)) >> ROMAN_SHIFT

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.verdict.kernels.gathering import DOI, NAMES, PAGE, TEXT, TITLE, VENUE, VOLUME, Gathered
 from reflink.verdict.kernels.keys import article_key, page_key, volume_key
 from reflink.verdict.kernels.letters import fold_words
@@ -78,7 +78,7 @@ def pack(gathered: Gathered) -> Packed:
     return packed
 
 
-@numba.njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def _venue_words(letters: Codes, list_: Ints, values: Ints, words: Hashes, at: int, start: int, ends: Ints, number: int) -> int:
     """Write the spans of a venue's words from ``at`` on, without stop words; return the end of the spans.
 
@@ -100,7 +100,7 @@ def _venue_words(letters: Codes, list_: Ints, values: Ints, words: Hashes, at: i
     return at
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _pack(gathered: Gathered, packed: Packed, tables: Tables, scratch: Scratch) -> None:
     # Read each array from its tuple once: each access counts references, which costs more than the work on the array.
     codes, letters, first_field = gathered.codes, packed.letters, gathered.first

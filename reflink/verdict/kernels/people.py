@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numba
 import numpy as np
 
+from reflink.compiled import compiled
 from reflink.verdict.kernels.letters import BLANK, DROPPED, expanded
 from reflink.verdict.kernels.vocabulary import NO_NAME, SEED, Codes, Hashes, Ints, added, finished, known
 from reflink.verdict.rules import MISSPELT, ONE_SLIP, PARTICLES, SUFFIXES, TWO_SLIPS
@@ -31,7 +31,7 @@ _MANY: Final = 9
 _LONGEST: Final = max(map(len, PARTICLES | SUFFIXES))
 
 
-@numba.njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def name_tokens(
     codes: Codes, start: int, stop: int, folds: Ints, expansions: Ints, letters: Codes, at: int, words: Hashes, values: Ints,
     tokens: Ints, hashes: Hashes, token: int, names: Ints, name: int,
@@ -81,7 +81,7 @@ def name_tokens(
     return at, token
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _add(
     letters: Codes, tokens: Ints, hashes: Hashes, first: int, token: int, value: np.uint64, start: int, end: int, mask: int
 ) -> int:
@@ -99,7 +99,7 @@ def _add(
     return token + 1
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _before(letters: Codes, a: int, a_end: int, b: int, b_end: int) -> bool:
     while a < a_end and b < b_end:
         if letters[a] != letters[b]:
@@ -109,7 +109,7 @@ def _before(letters: Codes, a: int, a_end: int, b: int, b_end: int) -> bool:
     return a == a_end and b < b_end
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _share_word(names: Ints, hashes: Hashes, a: int, b: int) -> bool:
     for x in range(names[a, 0], names[a, 1]):
         for y in range(names[b, 0], names[b, 1]):
@@ -118,7 +118,7 @@ def _share_word(names: Ints, hashes: Hashes, a: int, b: int) -> bool:
     return False
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _bits(mask: int) -> int:
     """Return the number of bits that are set."""
     left = np.uint64(mask)
@@ -128,7 +128,7 @@ def _bits(mask: int) -> int:
     return np.int64((left * np.uint64(0x0101010101010101)) >> np.uint64(56))  # type: ignore[return-value]
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _allowed(a: int, b: int, mask: int) -> int:
     """Return the number of slips allowed between words of ``a`` and ``b`` letters; 0 if the words certainly need more slips.
 
@@ -140,7 +140,7 @@ def _allowed(a: int, b: int, mask: int) -> int:
     return allowed if abs(a - b) <= allowed and _bits(mask) <= 2 * allowed else 0
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _misspelt(letters: Codes, names: Ints, tokens: Ints, a: int, b: int, band: Ints) -> bool:
     """Return whether two names that share no word differ by the allowed slips only, joined or in any two of their words."""
     long_a, long_b = names[a, 3] - names[a, 2], names[b, 3] - names[b, 2]
@@ -157,7 +157,7 @@ def _misspelt(letters: Codes, names: Ints, tokens: Ints, a: int, b: int, band: I
     return False
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def slips(letters: Codes, x: int, x_end: int, y: int, y_end: int, allowed: int, band: Ints) -> bool:
     """Return whether two words differ by at most ``allowed`` slips; their lengths differ by at most ``allowed``.
 
@@ -191,7 +191,7 @@ def slips(letters: Codes, x: int, x_end: int, y: int, y_end: int, allowed: int, 
     return bool(band[(x_end - x) % 3, k + 1] <= allowed)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def authors(
     letters: Codes, names: Ints, tokens: Ints, hashes: Hashes, a: int, a_end: int, b: int, b_end: int, band: Ints
 ) -> tuple[float, float, float, float]:
@@ -229,7 +229,7 @@ def authors(
     return agreeing, agreeing / (shorter_end - shorter), first_agrees, second_agrees
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _agreement(letters: Codes, names: Ints, tokens: Ints, hashes: Hashes, a: int, b: int, band: Ints) -> float:
     """Return the agreement of two names: 1, MISSPELT or 0."""
     if _share_word(names, hashes, a, b):

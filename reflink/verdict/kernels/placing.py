@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import numba
 import numpy as np
 
+from reflink.compiled import compiled
 from reflink.verdict.kernels.keys import is_weak, same, starts_with
 from reflink.verdict.kernels.numerals import Kinds
 from reflink.verdict.kernels.people import slips
@@ -25,7 +25,7 @@ from reflink.verdict.rules import CUT, LONG_PAGE, NEAR, UNSEEN, WEAK
 _SILENT: Final = math.nan
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def within(part: Hashes, start: int, end: int, whole: Hashes, whole_start: int, whole_end: int) -> bool:
     """Return whether every number of ``part[start:end]`` is in ``whole[whole_start:whole_end]``. Meant for a few numbers."""
     for at in range(start, end):
@@ -39,7 +39,7 @@ def within(part: Hashes, start: int, end: int, whole: Hashes, whole_start: int, 
     return True
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _overlap(years: Ints, a: int, a_end: int, b: int, b_end: int) -> bool:
     """Return whether two lists of years have a year in common."""
     for at in range(a, a_end):
@@ -49,7 +49,7 @@ def _overlap(years: Ints, a: int, a_end: int, b: int, b_end: int) -> bool:
     return False
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def several(years: Ints, start: int, end: int) -> bool:
     """Return whether a list has two different years."""
     for at in range(start + 1, end):  # noqa: SIM110
@@ -58,7 +58,7 @@ def several(years: Ints, start: int, end: int) -> bool:
     return False
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _has_year(years: Ints, tagged: float, record: Any, year: float) -> bool:
     """Return whether ``year`` is the record's tagged year or, if it has no tagged year, a year in its text."""
     if not math.isnan(tagged):
@@ -69,7 +69,7 @@ def _has_year(years: Ints, tagged: float, record: Any, year: float) -> bool:
     return False
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def distance(years: Ints, tagged: float, reference: Any, published: float, work: Any) -> float:
     """Return the years between the work's year, ``published``, and the nearest year of the reference; NaN if it has none.
 
@@ -91,7 +91,7 @@ def distance(years: Ints, tagged: float, reference: Any, published: float, work:
     return least_named if math.isnan(least) else least
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def title_years(years: Ints, tagged: float, reference: Any, published: float, work: Any) -> float:
     """Return 1 if the years in two titles name the same instalment of a series, 0 if not, NaN if they do not decide it.
 
@@ -140,7 +140,7 @@ def title_years(years: Ints, tagged: float, reference: Any, published: float, wo
     return 0.0 if other and not _has_year(years, tagged, reference, published) else _SILENT
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def year_word(year: int) -> np.uint64:
     """Return the hash of a year's four digits."""
     value, power = SEED, 1000
@@ -150,7 +150,7 @@ def year_word(year: int) -> np.uint64:
     return finished(value)  # type: ignore[no-any-return]
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _side_by_side(words: Hashes, reference: Any, volume: np.uint64, page: np.uint64) -> bool:
     """Return whether the citation has the volume and, at most one word later, the page."""
     end = reference.words_end
@@ -162,7 +162,7 @@ def _side_by_side(words: Hashes, reference: Any, volume: np.uint64, page: np.uin
     return False
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _number(letters: Any, start: int, end: int) -> int:
     """Return the start of a page's number, after its letters."""
     while start < end and 97 <= letters[start] <= 122:
@@ -170,7 +170,7 @@ def _number(letters: Any, start: int, end: int) -> int:
     return start
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def settle_unseen(
     letters: Any, numbers: Hashes, years: Ints, reference: Any, work: Any, volume: float, page: float
 ) -> tuple[float, float]:
@@ -194,7 +194,7 @@ def settle_unseen(
     return volume, _SILENT if page == UNSEEN else page
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def place(
     letters: Any, hashes: Hashes, reference: Any, work: Any, kinds: Kinds, words: Hashes, shift: int, band: Ints
 ) -> tuple[float, float]:
@@ -245,7 +245,7 @@ def place(
     return volume, page
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _pages(letters: Any, a: int, a_end: int, b: int, b_end: int, kinds: Kinds, band: Ints) -> float:
     if same(letters, a, a_end, b, b_end):
         return WEAK if is_weak(letters, b, b_end, kinds) else 1.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.verdict.evidence import COLUMN
 from reflink.verdict.scorecard import BOUNDS, COLUMNS, SILENT
 
@@ -28,7 +28,7 @@ def log_odds(rows: Floats, weights: Floats) -> Floats:
     return scored
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(nogil=True)
 def _points(
     rows: Floats, weights: Floats, columns: npt.NDArray[np.int64], bounds: Floats, silent: npt.NDArray[np.int64], out: Floats
 ) -> None:

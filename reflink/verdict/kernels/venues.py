@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 
-import numba
-
+from reflink.compiled import compiled
 from reflink.verdict.kernels.keys import same, starts_with
 from reflink.verdict.kernels.vocabulary import Codes, Ints
 from reflink.verdict.kernels.wording import STOP_WORD
 from reflink.verdict.rules import HALF_VENUE, SHORT_VENUE, SHORT_WORD
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _abbreviates(letters: Codes, a: int, a_end: int, b: int, b_end: int) -> bool:
     """Return whether both words have the same first letter and one contains the letters of the other in order."""
     if letters[a] != letters[b]:
@@ -31,7 +30,7 @@ def _abbreviates(letters: Codes, a: int, a_end: int, b: int, b_end: int) -> bool
     return a == a_end
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _is_acronym(letters: Codes, spans: Ints, word: int, first: int, last: int) -> bool:
     """Return whether a word of at least three letters consists of the first letters of several consecutive words."""
     start, end = spans[word]
@@ -43,7 +42,7 @@ def _is_acronym(letters: Codes, spans: Ints, word: int, first: int, last: int) -
     return True
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def venue_similarity(letters: Codes, spans: Ints, x: int, x_end: int, y: int, y_end: int, row: Ints) -> float:
     """Return the share of the longer name's words that the other has in order; 1 for its acronym; NaN if a name has no words.
 
@@ -69,7 +68,7 @@ def venue_similarity(letters: Codes, spans: Ints, x: int, x_end: int, y: int, y_
     return share
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _next(begins: Ints, word: int, last: int) -> int:
     """Return the next word of a citation after ``word`` that is not a stop word; ``last`` if there is none."""
     word += 1
@@ -78,7 +77,7 @@ def _next(begins: Ints, word: int, last: int) -> int:
     return word
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _before_number(letters: Codes, begins: Ints, word: int, last: int) -> bool:
     """Return whether a citation ends at ``word``, or goes on with a number there or after one more word."""
     for at in range(word, min(word + 2, last)):
@@ -87,7 +86,7 @@ def _before_number(letters: Codes, begins: Ints, word: int, last: int) -> bool:
     return word >= last
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def _one_word(letters: Codes, begins: Ints, word: int, last: int, end: int, start: int, stop: int) -> bool:
     """Return whether a citation names a venue of one word, letters ``start`` to ``stop``, at ``word``, and a number follows.
 
@@ -112,7 +111,7 @@ def _one_word(letters: Codes, begins: Ints, word: int, last: int, end: int, star
     return bool(_before_number(letters, begins, at, last))
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def venue_in_text(letters: Codes, begins: Ints, word: int, last: int, end: int, spans: Ints, y: int, y_end: int) -> float:
     """Return the share of a venue's words that a citation has consecutively, abbreviated or not; 0 below ``HALF_VENUE``.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from reflink.compiled import compiled
 from reflink.verdict.rules import PARTICLES, SUFFIXES, VENUE_STOP
 from reflink.verdict.titles import _ALWAYS, _MARKS, ROMAN
 
@@ -54,7 +54,7 @@ def marks_value(names: Iterable[str]) -> int:
     return sum(BIT[name] for name in names)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def hashed(letters: Codes, start: int, end: int) -> np.uint64:
     """Return the hash of a word, letters ``start`` to ``end``."""
     value = _SEED
@@ -63,13 +63,13 @@ def hashed(letters: Codes, start: int, end: int) -> np.uint64:
     return value ^ (value >> _HALF)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def added(value: np.uint64, letter: int) -> np.uint64:
     """Return an incremental hash extended by one letter. The hash starts with ``SEED`` and ends with `finished`."""
     return (value ^ np.uint64(letter)) * _PRIME
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def finished(value: np.uint64) -> np.uint64:
     """Return the hash of the letters that were `added`."""
     return value ^ (value >> _HALF)
@@ -86,7 +86,7 @@ def word_hash(word: str) -> int:
     return value ^ (value >> 32)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def shift_for(number: int) -> int:
     """Return the shift that `put` and `has` need for a table of ``number`` keys: 64 minus log2 of the table's length."""
     bits = 3
@@ -95,7 +95,7 @@ def shift_for(number: int) -> int:
     return 64 - bits
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def cleared(table: Hashes, number: int) -> int:
     """Clear the part of ``table`` that ``number`` keys need; return its shift."""
     shift: int = shift_for(number)
@@ -103,7 +103,7 @@ def cleared(table: Hashes, number: int) -> int:
     return shift
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def put(table: Hashes, shift: int, key: np.uint64) -> bool:
     """Insert a key into an open-addressing table; return False if the table already has it."""
     last = np.uint64((1 << (64 - shift)) - 1)
@@ -116,7 +116,7 @@ def put(table: Hashes, shift: int, key: np.uint64) -> bool:
     return True
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def has(table: Hashes, shift: int, key: np.uint64) -> bool:
     """Return whether the table has the key."""
     last = np.uint64((1 << (64 - shift)) - 1)
@@ -128,7 +128,7 @@ def has(table: Hashes, shift: int, key: np.uint64) -> bool:
     return False
 
 
-@numba.njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def known(words: Hashes, values: Ints, key: np.uint64) -> int:
     """Return the value of a word, or 0 if the vocabulary does not have it."""
     slot = (key * _GOLDEN) >> np.uint64(_SLOTS_SHIFT)

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 
+from reflink.compiled import compiled
 from reflink.verdict.kernels.letters import BLANK, DROPPED, expanded
 from reflink.verdict.kernels.numerals import NUMBERS, WORD_COUNT, digits_of_word, without_zeros
 from reflink.verdict.kernels.tables import Tables
@@ -81,7 +81,7 @@ class Scratch(NamedTuple):
     counts: Ints
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def next_gram(gram: np.uint64, letter: int) -> np.uint64:
     """Return the trigram that ends with ``letter``: three code points of 21 bits each.
 
@@ -90,7 +90,7 @@ def next_gram(gram: np.uint64, letter: int) -> np.uint64:
     return ((gram << _CODE) | np.uint64(letter)) & _MASK
 
 
-@numba.njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def title(codes: Codes, start: int, stop: int, tables: Tables, packed: Any, scratch: Scratch, record: Any) -> None:
     """Append a title's letters, distinct trigrams, numbers, years and marks.
 
@@ -154,7 +154,7 @@ def title(codes: Codes, start: int, stop: int, tables: Tables, packed: Any, scra
     record.title_end, record.grams_end = at, gram_at
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@compiled()
 def number_of_word(letters: Codes, start: int, end: int, hashes: Hashes, begin: Ints) -> None:
     """Set a word's second hash to that of its first number, without leading zeros, if the word has a digit.
 
@@ -176,7 +176,7 @@ def number_of_word(letters: Codes, start: int, end: int, hashes: Hashes, begin: 
         begin[1] &= ~APART
 
 
-@numba.njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def text(codes: Codes, start: int, stop: int, tables: Tables, packed: Any, scratch: Scratch, record: Any) -> None:
     """Append a citation's letters, words, numbers, years, ordinals and marks, with the arguments of `title`.
 
