@@ -5,7 +5,8 @@
 2. Names are folded, since the two records come from different typesetters: no case, accents or apostrophes; umlauts equal
    their transliterations.
 3. A work without a first page has its article number instead: the number at the end of its DOI.
-4. Snapshots hold the hashes of keys. If the rules for a key change, it does not find works of older snapshots.
+4. Snapshots hold the hashes of keys, and the version of their rules. If the rules change, the keys find only part of the works
+   of older snapshots.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 from reflink.blocking.untitled import fields_of
 from reflink.entities import Reference, Work
 
-#: Version of the rules for keys. Other rules need another table.
+#: Version of the rules for keys, in the manifest of a snapshot.
 RULES: Final = 2
 
 #: Maximum number of words of a name that make keys; names of groups have more words.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reflink.blocking.locators import BY_YEAR, reference_places
+from reflink.blocking.locators import BY_YEAR, RULES, reference_places
 from reflink.catalog import doubtful, snapshot
 from reflink.catalog.doubtful import VenuesByCode
 from reflink.catalog.mapped import MappedWorks, WorksWriter
@@ -240,6 +240,7 @@ class Catalog:
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "works": len(self),
                 "places": True,
+                "place_rules": RULES,
                 "journals": None if self.journals is None else len(self.journals),
                 "vectors": None if self.vectors is None else len(self.vectors),
                 "trigrams": None if self.trigrams is None else len(self.trigrams),

@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from reflink.blocking.locators import RULES
 from reflink.catalog import Catalog, snapshot
 from reflink.catalog.build import build
 from reflink.catalog.doubtful import LIST
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sub.add_argument("--no-vectors", action="store_true", help="build no vectors: no semantic search")
     sub.add_argument("--no-trigrams", action="store_true", help="build no trigrams: no lexical search")
     sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are reused for equal texts")
-    named = "journals of reflink journals build, which the table of journals has beside those that the works state"
+    named = "a file of journals (reflink journals build) to add to the table learnt from the works"
     sub.add_argument("--journals", type=Path, metavar="FILE", help=named)
     kept = "delete the replaced catalog instead of keeping it as DIR.previous; workers then have no fallback"
     sub.add_argument("--no-previous", action="store_true", help=kept)
@@ -163,6 +164,8 @@ def _info(args: argparse.Namespace) -> int:
     for name, value in facts.items():
         if name == "places":
             value = "yes" if value else "no: it was built without a table of locators; build it again to find works by locator"
+            if manifest.places and manifest.place_rules != RULES:
+                value = "yes, by other rules than those of this version; build it again to find all works by locator"
         if value is not None:
             rows.add_row(name.replace("_", " "), f"{value:,}" if name == "bytes" else str(value))
     console().print(rows)

@@ -88,5 +88,5 @@ def _opened(path: Path) -> Journals:
         return Journals.of(read_list(path))
     journals = Catalog.open(path, vectors=False, trigrams=False).journals
     if journals is None:
-        raise BadRecord(f"{path}: a catalog without a table of journals: build it again with --journals")
+        raise BadRecord(f"{path}: a catalog without a table of journals: build it again")
     return journals

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reflink.catalog import Catalog
+from reflink.blocking.locators import RULES
+from reflink.catalog import Catalog, snapshot
 from reflink.entities import Link, Paper, Work
 from reflink.journals.table import Journal
 from tests.reflink.catalog.works_of import FakeEncoder, without_locators
@@ -147,6 +148,16 @@ def test_info_reports_a_missing_table_of_locators(reflink: Reflink, tmp_path: Pa
     assert "places no: it was built without a table of locators; build it again" in shown
     (info,) = reflink("catalog", "info", tmp_path / "old", "--json", "--check").json
     assert info["places"] is False
+
+
+@pytest.mark.parametrize("rules", [None, RULES - 1])
+def test_info_reports_locators_by_other_rules(reflink: Reflink, tmp_path: Path, rules: int | None) -> None:
+    Catalog.empty(lexical_mode=None).save(tmp_path / "old")
+    assert "other rules" not in reflink("catalog", "info", tmp_path / "old").out
+    manifest = snapshot.read(tmp_path / "old")
+    (tmp_path / "old" / snapshot.MANIFEST).write_bytes(manifest.model_copy(update={"place_rules": rules}).to_bytes())
+    shown = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
+    assert "places yes, by other rules than those of this version; build it again" in shown
 
 
 def test_invalid_lines_are_counted_and_fatal_only_with_strict(reflink: Reflink, works: Path, tmp_path: Path) -> None:
