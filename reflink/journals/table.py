@@ -2,7 +2,7 @@
 
 1. A name may belong to several journals, as different journals have had the name "Science". Two names mean one journal if they
    have a journal in common.
-2. The table never states that two names mean different journals: a spelling of one journal may be known as another's.
+2. The table never shows that two names mean different journals: a spelling of one journal may be known as another's.
 3. A table does not change. In a snapshot it is carried on from one to the next, so that all workers of an installation decide
    alike.
 """
