@@ -39,6 +39,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+@cache
 def digest(function: FunctionType) -> str:
     """Return a hash of what is compiled into a kernel: the files of the kernels that it reaches, and the values read there."""
     return hashlib.sha256(b"".join(_content(function, {function}))).hexdigest()
@@ -48,10 +49,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     """numba's cache of one function, with ``digest`` in the key. It is computed at the first call, when all globals exist."""
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return (*super()._index_key(sig, codegen), _digest(self._py_func))
-
-
-_digest = cache(digest)
+        return (*super()._index_key(sig, codegen), digest(self._py_func))
 
 
 def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[bytes]:
@@ -60,7 +58,7 @@ def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[bytes]
     known = function.__globals__
     for code in _codes(function.__code__):
         used = [known[name] for name in code.co_names if name in known]
-        # Names of attributes are in co_names too: those of modules may be kernels or constants.
+        # co_names also holds the names of attributes. An attribute of a module may be a kernel or a constant.
         modules = [each for each in used if isinstance(each, ModuleType)]
         used += [getattr(module, name) for module in modules for name in code.co_names if hasattr(module, name)]
         for value in used:

@@ -6,8 +6,9 @@ glutton    17,015 citations as GROBID read them from PDF, with DOIs: linked into
            have no target, and into works made of the citations themselves; the text alone, and with fields.
 fuzzycat   318 pairs of records: same work or not. The verdict on each pair, in both directions, at 0.5.
 pubmed     85,218 citations as mere text from PubMed's reference lists, 62% of them without title and authors.
-anystyle   1,514 citations with labelled fields, and
-grobid     those of grobid_citation: the fields found in the text, cross-validated (benchmarks.parsing.crossvalidation).
+anystyle   1,514 citations with labelled fields: the fields found in the text, cross-validated
+           (benchmarks.parsing.crossvalidation).
+grobid     the same for the citations of grobid_citation.
 dblp-acm   2,616 records of DBLP linked into 2,294 of ACM; and the verdict on Ditto's test pairs, structured and dirty.
 
 Identifiers are never used. Nothing was trained on these sets, except the verdict on pubmed, which judges no citing paper that

@@ -1,7 +1,7 @@
 """Labelled citations of AnyStyle and grobid: the returned fields (scorer: benchmarks.parsing), cross-validated.
 
-The shipped tagger was trained on both sets. The figures are those of taggers that were trained in the same way, each without a
-fold, and are kept in WEIGHTS; benchmarks.parsing.crossvalidation has the command.
+The shipped tagger was trained on both sets, so it is not measured here. The figures are of taggers in WEIGHTS, each trained
+without one fold and measured on it; benchmarks.parsing.crossvalidation has the command.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
         --anystyle FILE --grobid FILE
     python -m benchmarks.parsing.crossvalidation .cache/taggers [--tagger crf] [--show title] [--choose] [--json FILE]
 
-Each citation of the two corpora is read by the tagger that was trained without its fold, the held-out publishers by that of
-fold 0. Thresholds (`reflink.recognition.SURE`) were chosen on fold 1 of each set, which --choose prints; the figures are of the
-other folds that have a tagger, and of fold 0 of the publishers.
+Each citation of the two corpora is read by the tagger that was trained without its fold, the held-out publishers by the tagger
+that was trained without fold 0. Thresholds (`reflink.recognition.SURE`) were chosen on fold 1 of each set: --choose prints
+precision and recall by threshold. The figures are of the other folds that have a tagger, and of fold 0 of the publishers.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from benchmarks.parsing.scoring import (
     returned,
     right,
     show,
+    show_wrong,
 )
 from reflink.recognition.bigru.network import Network
 from reflink.recognition.corpora import FOLDS, folds
-from reflink.recognition.crf import load
+from reflink.recognition.crf import HashedTagger
 from reflink.recognition.labelled import Labelled
 from reflink.recognition.reading import Reading
 from reflink.recognition.reading import read as read_fields
@@ -46,7 +47,8 @@ from reflink.recognition.training import file_of
 
 CHOSEN: Final = 1
 PASSES: Final = 3
-KINDS: Final = ("crf", "bigru", "pool")
+READERS: Final[dict[str, type[HashedTagger | Network]]] = {"crf": HashedTagger, "bigru": Network}
+KINDS: Final = (*READERS, "pool")
 THRESHOLDS: Final = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 
 
@@ -68,13 +70,10 @@ def read_taggers(folder: Path, kind: str = "pool") -> dict[int, Tagger]:
     """Return the tagger of each fold that has its files. ``kind``: one of KINDS."""
     found: dict[int, Tagger] = {}
     for fold in range(FOLDS):
-        crf, bigru = (folder / file_of(name, fold) for name in ("crf", "bigru"))
-        if kind == "crf" and crf.exists():
-            found[fold] = load(crf)
-        elif kind == "bigru" and bigru.exists():
-            found[fold] = Network.read(bigru.read_bytes(), str(bigru))
-        elif crf.exists() and bigru.exists():
-            found[fold] = Pool((load(crf), Network.read(bigru.read_bytes(), str(bigru))))
+        files = {name: folder / file_of(name, fold) for name in (READERS if kind == "pool" else (kind,))}
+        if all(file.exists() for file in files.values()):
+            members = [READERS[name].read(file.read_bytes(), str(file)) for name, file in files.items()]
+            found[fold] = Pool(members) if kind == "pool" else members[0]
     return found
 
 
@@ -142,9 +141,7 @@ def main() -> None:
             show(f"{name}, {way}: {len(judged)} citations", scores)
             report[f"{name}, {way}"] = {field: score.row() for field, score in scores.items()}
             if arguments.show and way == "returned":
-                wrong = scores[arguments.show].wrong
-                for text, value, truth in wrong[:: max(1, len(wrong) // arguments.count)][: arguments.count]:
-                    print(f"  {text[:500]}\n    given {value!r}\n    truth {truth!r}")
+                show_wrong(scores[arguments.show], arguments.count)
         tokens = measure_tokens(judged, tagger)
         show(f"{name}, tokens", tokens)
         report[f"{name}, tokens"] = {label: score.row() for label, score in tokens.items()}

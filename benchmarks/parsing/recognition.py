@@ -29,6 +29,7 @@ from benchmarks.parsing.scoring import (
     plain,
     returned,
     show,
+    show_wrong,
     untagged,
 )  # fmt: skip
 from reflink.recognition import labels as tag
@@ -98,9 +99,7 @@ def main() -> None:
             show(f"{name}, {way}: {sum(case.group != 'unknown' for case in cases)} citations", scores)
             report[f"{name}, {way}"] = {field: score.row() for field, score in scores.items()}
             if arguments.show and way == "returned":
-                wrong = scores[arguments.show].wrong
-                for text, value, truth in wrong[:: max(1, len(wrong) // arguments.count)][: arguments.count]:
-                    print(f"  {text[:400]}\n    given {value!r}\n    truth {truth!r}")
+                show_wrong(scores[arguments.show], arguments.count)
     tokens = measure_tokens(apart, shipped())
     show("held-out publishers, tokens", tokens)
     report["held-out publishers, tokens"] = {label: score.row() for label, score in tokens.items()}

@@ -183,6 +183,12 @@ def measure_tokens(citations: Sequence[Labelled], tagger: Tagger) -> dict[str, S
     return scores
 
 
+def show_wrong(score: Score, count: int) -> None:
+    """Print ``count`` wrong or missing values, evenly spread."""
+    for text, value, truth in score.wrong[:: max(1, len(score.wrong) // count)][:count]:
+        print(f"  {text[:500]}\n    given {value!r}\n    truth {truth!r}")
+
+
 def show(title: str, scores: Mapping[str, Score]) -> None:
     """Print a table."""
     print(f"\n{title}\n{'field':12} {'present':>8} {'given':>6} {'precision':>10} {'recall':>7} {'F1':>6}")

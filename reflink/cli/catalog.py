@@ -165,7 +165,7 @@ def _info(args: argparse.Namespace) -> int:
         if name == "places":
             value = "yes" if value else "no: it was built without a table of locators; build it again to find works by locator"
             if manifest.places and manifest.place_rules != RULES:
-                value = "yes, by other rules than those of this version; build it again to find all works by locator"
+                value = "yes, but for another version of reflink; build it again to find all works by locator"
         if value is not None:
             rows.add_row(name.replace("_", " "), f"{value:,}" if name == "bytes" else str(value))
     console().print(rows)

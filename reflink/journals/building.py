@@ -101,7 +101,7 @@ class JournalsBuilder:
         journals = _merged(self._listed)
         numbers: dict[str, set[int]] = {}
         for number, journal in enumerate(journals):
-            for key in _keys(journal):
+            for key in journal.lookup_keys():
                 numbers.setdefault(key, set()).add(number)
         for keys in self._groups():
             known = {number for key in keys for number in numbers.get(key, ())}
@@ -187,7 +187,3 @@ def _joined(journal: Journal, more: Journal) -> Journal:
     return Journal(
         names=tuple(dict.fromkeys((*journal.names, *more.names))), issns=tuple(dict.fromkeys((*journal.issns, *more.issns)))
     )
-
-
-def _keys(journal: Journal) -> list[str]:
-    return [key for key in (*map(name_key, journal.names), *map(issn_key, journal.issns)) if key]

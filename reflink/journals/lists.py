@@ -12,9 +12,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from reflink.errors import BadRecord
 from reflink.journals.names import issn_key
@@ -52,20 +50,10 @@ def _json_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Journa
         if line.isspace():
             continue
         try:
-            journal = Journal.from_dict(_object(line))
+            journal = Journal.from_json(line)
         except BadRecord as error:
             raise BadRecord(f"{path}:{number}: {error}") from None
         yield from _journal(journal.names, journal.issns)
-
-
-def _object(line: str) -> dict[str, Any]:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise BadRecord(f"not JSON: {error.msg}") from None
-    if not isinstance(value, dict):
-        raise BadRecord("not a JSON object")
-    return value
 
 
 def _nlm(lines: Iterable[str]) -> Iterator[Journal]:

@@ -33,6 +33,11 @@ class Journal(Entity):
     names: tuple[str, ...]
     issns: tuple[str, ...] = ()
 
+    def lookup_keys(self) -> tuple[str, ...]:
+        """Return the distinct keys of the names, then of the ISSNs."""
+        keys = (*map(name_key, self.names), *map(issn_key, self.issns))
+        return tuple(dict.fromkeys(key for key in keys if key))
+
 
 class Journals:
     """Journals by name and ISSN."""
@@ -48,7 +53,7 @@ class Journals:
     def of(cls, journals: Iterable[Journal]) -> Self:
         """Return the table of these journals, in their order."""
         listed = list(journals)
-        primary = [_keys(journal) for journal in listed]
+        primary = [journal.lookup_keys() for journal in listed]
         taken = {key for keys in primary for key in keys}
         builder = HashTableBuilder()
         for number, (journal, keys) in enumerate(zip(listed, primary, strict=True)):
@@ -103,8 +108,3 @@ def _numbers(names: HashTable, name: str) -> tuple[int, ...]:
     for key in () if found else other_keys(name):
         found = found or names.candidates(key)
     return tuple(found)
-
-
-def _keys(journal: Journal) -> dict[str, None]:
-    keys = (*map(name_key, journal.names), *map(issn_key, journal.issns))
-    return dict.fromkeys(key for key in keys if key)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 
-from reflink.errors import ModelNotFound
 from reflink.recognition.features import BITS, features
 from reflink.recognition.labels import LABELS
 from reflink.recognition.packing import pack, quantised, unpack
@@ -62,12 +60,3 @@ class HashedTagger:
         scale = np.array(float(np.abs(self.weights).max()) / 127 or 1.0, dtype=np.float32)
         others = {name: getattr(self, name).astype(np.float32) for name in ("steps", "first", "last")}
         return pack({**quantised("weights", self.weights, scale), **others}, FORMAT)
-
-
-def load(path: Path) -> HashedTagger:
-    """Return the tagger in a file. Raises ModelNotFound."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelNotFound(f"{path}: cannot be read ({error.strerror}): install reflink again") from None
-    return HashedTagger.read(data, str(path))

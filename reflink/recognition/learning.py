@@ -11,6 +11,7 @@ from reflink.compiled import compiled
 from reflink.recognition.crf import HashedTagger
 from reflink.recognition.features import BITS, Indices
 from reflink.recognition.labels import LABELS
+from reflink.recognition.tagging import messages
 
 #: AdaGrad's initial step size; it decreases linearly towards 0 over the epochs.
 RATE: Final = 0.12
@@ -29,36 +30,6 @@ _ADD: Final = np.uint64(1442695040888963407)
 _HIGH: Final = np.uint64(32)
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-@compiled()
-def messages(scores: Array, step: Array) -> tuple[Array, Array, Array, float]:
-    """Return one citation's forward (scaled to sum 1) and backward messages, emissions divided by the norms, and log Z."""
-    size, count = scores.shape
-    emit, forward, backward = np.empty((size, count)), np.empty((size, count)), np.ones((size, count))
-    total = 0.0
-    for t in range(size):
-        top = scores[t].max()
-        norm = 0.0
-        for k in range(count):
-            value = 1.0
-            if t:
-                value = 0.0
-                for j in range(count):
-                    value += forward[t - 1, j] * step[j, k]
-            emit[t, k] = np.exp(scores[t, k] - top)
-            forward[t, k] = value * emit[t, k]
-            norm += forward[t, k]
-        forward[t] /= norm
-        emit[t] /= norm
-        total += top + np.log(norm)
-    for t in range(size - 1, 0, -1):
-        for j in range(count):
-            value = 0.0
-            for k in range(count):
-                value += step[j, k] * emit[t, k] * backward[t, k]
-            backward[t - 1, j] = value
-    return forward, backward, emit, total
 
 
 @compiled()

@@ -86,12 +86,17 @@ def _choose(name: str, found: Mapping[str, float], reading: Reading) -> None:
     ``found``: values in the order of the text, with probabilities. Of two first pages of about the same probability the earlier
     one counts, and later ones do not make it less probable: pages of a discussion or a comment follow.
     """
-    if found:
-        most = max(found.values())
-        value = next(each for each in found if found[each] >= (_ALIKE if name == "first_page" else 1.0) * most)
-        rivals = list(found)[: list(found).index(value) + 1] if name == "first_page" else found
-        total = sum(found[each] for each in rivals)
-        reading.fields[name], reading.sure[name] = value, found[value] ** 2 / max(total, 1e-9)
+    if not found:
+        return
+    values = list(found)
+    at = values.index(max(found, key=lambda value: found[value]))
+    rivals = values
+    if name == "first_page":
+        at = next(row for row, value in enumerate(values) if found[value] >= _ALIKE * found[values[at]])
+        rivals = values[: at + 1]
+    value = values[at]
+    total = sum(found[rival] for rival in rivals)
+    reading.fields[name], reading.sure[name] = value, found[value] ** 2 / max(total, 1e-9)
 
 
 def _without_remark(title: str) -> str:

@@ -58,44 +58,45 @@ def infer(scores: Doubles, steps: Doubles, first: Doubles, last: Doubles) -> Tag
     emit = scores.astype(np.float64)
     emit[0] += first
     emit[-1] += last
-    sure, stays = _probabilities(emit, np.exp(np.clip(steps, -_CLIP, _CLIP)))
+    emit = np.maximum(emit - emit.max(axis=1, keepdims=True), -_CLIP)
+    step = np.exp(np.clip(steps, -_CLIP, _CLIP))
+    forward, backward, emit, _ = messages(emit, step)
+    sure, stays = forward * backward, np.zeros_like(forward)
+    stays[:-1] = forward[:-1] * np.diagonal(step) * emit[1:] * backward[1:]
     return Tagging(sure.argmax(axis=1).tolist(), sure, stays)
 
 
 @compiled()
-def _probabilities(emit: Doubles, step: Doubles) -> tuple[Doubles, Doubles]:
-    """Return ``sure`` and ``stays`` of a Tagging. ``emit``, which changes: emissions; ``step``: exponentials of the steps."""
-    size, count = emit.shape
-    forward, sure, stays = np.empty((size, count)), np.empty((size, count)), np.zeros((size, count))
+def messages(scores: Doubles, step: Doubles) -> tuple[Doubles, Doubles, Doubles, float]:
+    """Return one citation's forward (scaled to sum 1) and backward messages, emissions divided by the norms, and log Z.
+
+    ``scores``: with those of the first and the last label; ``step``: exponentials of the steps.
+    """
+    size, count = scores.shape
+    emit, forward, backward = np.empty((size, count)), np.empty((size, count)), np.ones((size, count))
+    total = 0.0
     for t in range(size):
-        top = emit[t].max()
+        top = scores[t].max()
         norm = 0.0
         for k in range(count):
-            emit[t, k] = np.exp(max(emit[t, k] - top, -_CLIP))
             value = 1.0
             if t:
                 value = 0.0
                 for j in range(count):
                     value += forward[t - 1, j] * step[j, k]
+            emit[t, k] = np.exp(scores[t, k] - top)
             forward[t, k] = value * emit[t, k]
             norm += forward[t, k]
-        for k in range(count):
-            forward[t, k] /= norm
-            emit[t, k] /= norm
-    backward, ahead = np.ones(count), np.empty(count)
-    sure[size - 1] = forward[size - 1]
+        forward[t] /= norm
+        emit[t] /= norm
+        total += top + np.log(norm)
     for t in range(size - 1, 0, -1):
-        for k in range(count):
-            stays[t - 1, k] = forward[t - 1, k] * step[k, k] * emit[t, k] * backward[k]
         for j in range(count):
             value = 0.0
             for k in range(count):
-                value += step[j, k] * emit[t, k] * backward[k]
-            ahead[j] = value
-        for j in range(count):
-            backward[j] = ahead[j]
-            sure[t - 1, j] = forward[t - 1, j] * ahead[j]
-    return sure, stays
+                value += step[j, k] * emit[t, k] * backward[t, k]
+            backward[t - 1, j] = value
+    return forward, backward, emit, total
 
 
 def spans(tagging: Tagging) -> list[Span]:

@@ -15,7 +15,8 @@ from reflink.recognition.bigru.encoding import OFFSETS, TOTAL, Rows, encode
 from reflink.recognition.bigru.network import UNITS, WIDTH, Network
 from reflink.recognition.labelled import Labelled
 from reflink.recognition.labels import LABELS
-from reflink.recognition.learning import messages, slopes
+from reflink.recognition.learning import slopes
+from reflink.recognition.tagging import messages
 from reflink.recognition.tokens import tokenise
 
 #: Citations of one step, dropout after the GRU and of the embeddings (papers/001 section 5.1: 64 and 0.2).

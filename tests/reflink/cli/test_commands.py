@@ -157,7 +157,7 @@ def test_info_reports_locators_by_other_rules(reflink: Reflink, tmp_path: Path, 
     manifest = snapshot.read(tmp_path / "old")
     (tmp_path / "old" / snapshot.MANIFEST).write_bytes(manifest.model_copy(update={"place_rules": rules}).to_bytes())
     shown = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
-    assert "places yes, by other rules than those of this version; build it again" in shown
+    assert "places yes, but for another version of reflink; build it again" in shown
 
 
 def test_invalid_lines_are_counted_and_fatal_only_with_strict(reflink: Reflink, works: Path, tmp_path: Path) -> None:

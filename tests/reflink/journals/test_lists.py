@@ -65,7 +65,7 @@ def test_json_lines_without_names_are_left_out(tmp_path: Path):
     assert list(read_list(path)) == [EXAMPLES]
 
 
-@pytest.mark.parametrize(("line", "fault"), [("[]", "not a JSON object"), ("{", "not JSON"), ('{"issns": []}', "names")])
+@pytest.mark.parametrize(("line", "fault"), [("[]", "Journal: "), ("{", "Invalid JSON"), ('{"issns": []}', "names")])
 def test_an_invalid_line_is_named(tmp_path: Path, line: str, fault: str):
     (path := tmp_path / "own.jsonl").write_text(f'\n{{"names": ["A"]}}\n\n{line}\n')
     with pytest.raises(BadRecord, match=rf"own.jsonl:4: .*{fault}"):

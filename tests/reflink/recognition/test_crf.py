@@ -6,13 +6,12 @@ import io
 import itertools
 import zipfile
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from reflink.errors import ModelNotFound
-from reflink.recognition.crf import HashedTagger, load
+from reflink.recognition.crf import HashedTagger
 from reflink.recognition.features import features
 from reflink.recognition.tagging import spans
 from reflink.recognition.tokens import tokenise
@@ -106,8 +105,3 @@ def test_no_other_error_ends_the_reading_of_a_damaged_file():
         broken[at] ^= 0xFF
         with suppress(ModelNotFound):  # a byte of a time or a comment changes nothing
             HashedTagger.read(bytes(broken), "w.npz")
-
-
-def test_the_error_names_an_absent_file(tmp_path: Path):
-    with pytest.raises(ModelNotFound, match=r"absent\.npz: cannot be read"):
-        load(tmp_path / "absent.npz")

@@ -10,7 +10,8 @@ import pytest
 from reflink.recognition import labels as tag
 from reflink.recognition.features import features
 from reflink.recognition.labels import LABELS
-from reflink.recognition.learning import learn, messages, slopes
+from reflink.recognition.learning import learn, slopes
+from reflink.recognition.tagging import messages
 from reflink.recognition.tokens import tokenise
 
 COUNT = len(LABELS)
