@@ -6,13 +6,9 @@ reader does not drop the fields of a newer writer. Their JSON omits missing fiel
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Final, Literal, Self, cast
+from typing import Final, Literal
 
-import pydantic
-from pydantic import BaseModel, ConfigDict
-
-from reflink.errors import BadRecord
+from reflink.entity_base import Entity as Entity
 
 #: The source of the linked work: an identifier, a locator (volume, first page, author or year), a search, or a curator.
 Method = Literal["identifier", "place", "semantic", "lexical", "curator"]
@@ -36,64 +32,6 @@ VersionRelation = Literal[
 
 #: The identifiers that name a work, in order of preference for its id.
 ID_KINDS: Final = ("doi", "pmid", "pmcid", "arxiv")
-
-
-#: The set of given fields in entities of `Entity.made`: empty. Only ``exclude_unset`` uses it, which reflink does not use.
-_UNKNOWN: Final[set[str]] = set()
-
-
-@cache
-def _template(entity: type[BaseModel]) -> dict[str, Any]:
-    """Return the default of every field in the order of the schema; None for required fields."""
-    return {name: None if field.is_required() else field.default for name, field in entity.model_fields.items()}
-
-
-class Entity(BaseModel):
-    """Base of all entities that are read or published: immutable, keeps unknown fields; an absent field has its default."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    @classmethod
-    def made(cls, values: dict[str, Any]) -> Self:
-        """Return an entity of valid fields by name: like ``cls(**values)``, but without validation and much faster."""
-        entity = cls.__new__(cls)
-        put = object.__setattr__
-        put(entity, "__dict__", {**_template(cls), **values})
-        put(entity, "__pydantic_fields_set__", _UNKNOWN)
-        put(entity, "__pydantic_extra__", {})
-        put(entity, "__pydantic_private__", None)
-        return entity
-
-    def to_json(self) -> bytes:
-        """Return UTF-8 JSON without fields that have their default."""
-        return self.__pydantic_serializer__.to_json(self, exclude_defaults=True)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-compatible builtins without fields that have their default."""
-        return self.model_dump(mode="json", exclude_defaults=True)
-
-    @classmethod
-    def from_json(cls, data: bytes | str) -> Self:
-        """Parse and validate JSON. Raises BadRecord with the first invalid field."""
-        try:
-            return cast("Self", cls.__pydantic_validator__.validate_json(data))
-        except pydantic.ValidationError as error:
-            raise bad_record(cls.__name__, error) from None
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Validate builtins. Raises BadRecord with the first invalid field."""
-        try:
-            return cast("Self", cls.__pydantic_validator__.validate_python(data))
-        except pydantic.ValidationError as error:
-            raise bad_record(cls.__name__, error) from None
-
-
-def bad_record(what: str, error: pydantic.ValidationError) -> BadRecord:
-    """Convert pydantic's error to one line: the first invalid field and the number of others."""
-    first, more = error.errors(include_url=False, include_input=False)[0], error.error_count() - 1
-    field = ".".join(map(str, first["loc"])) or "value"
-    return BadRecord(f"{what}: {field}: {first['msg']}" + (f" (and {more} more)" if more else ""))
 
 
 class Ids(Entity):
@@ -176,27 +114,6 @@ class Reference(Entity):
         return self.raw_text if self.raw_noid is None else self.raw_noid
 
 
-class Work(Entity):
-    """A possible target of a reference. ``venue_abbreviations``: other names of its venue. ``status``: ``retracted``, …"""
-
-    id: str
-    ids: Ids = Ids()
-    title: str | None = None
-    authors: tuple[str, ...] = ()
-    venue: str | None = None
-    venue_abbreviations: tuple[str, ...] = ()
-    issns: tuple[str, ...] = ()
-    year: int | None = None
-    volume: str | None = None
-    fpage: str | None = None
-    status: str | None = None
-
-    @property
-    def last_names(self) -> tuple[str, ...]:
-        """The authors' last names, under the name that representative texts use."""
-        return self.authors
-
-
 #: The relation of a paper to another one. ``companion`` stands for every relation that is not in this list.
 Relation = Literal[
     "corrects", "corrected-by", "retracts", "retracted-by", "concerns", "concern-by", "preprint-of", "has-preprint",
@@ -210,6 +127,42 @@ class Related(Entity):
     kind: Relation
     ids: Ids
     stated: str | None = None
+
+
+class Work(Entity):
+    """A possible target of a reference.
+
+    ``translated_titles``: its titles in other languages. ``authors``: last names and names of groups; ``collectives`` lists the
+    groups. ``venue_abbreviations``: other names of its venue. ``year``: of print, else of the first publication;
+    ``online_year``: of the publication online, if it differs. ``fpage`` is the article number if there are no pages. ``type``:
+    a name of Crossref's list of types ("journal-article", "book-chapter", "posted-content" for a preprint). ``language``: ISO
+    639-1 code, ISO 639-3 for languages without one. ``status``: ``retracted``, …
+    """
+
+    id: str
+    ids: Ids = Ids()
+    title: str | None = None
+    translated_titles: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    collectives: tuple[str, ...] = ()
+    venue: str | None = None
+    venue_abbreviations: tuple[str, ...] = ()
+    issns: tuple[str, ...] = ()
+    year: int | None = None
+    online_year: int | None = None
+    volume: str | None = None
+    issue: str | None = None
+    fpage: str | None = None
+    lpage: str | None = None
+    type: str | None = None
+    language: str | None = None
+    related: tuple[Related, ...] = ()
+    status: str | None = None
+
+    @property
+    def last_names(self) -> tuple[str, ...]:
+        """The authors' last names, under the name that representative texts use."""
+        return self.authors
 
 
 #: The status that a relation gives the paper as a target, most serious first.
@@ -254,7 +207,8 @@ class Paper(Entity):
         """Return the paper as a target of other papers' references, with the status that its own relations give it."""
         kinds = {related.kind for related in self.related}
         status = next((_STATUS[kind] for kind in _STATUS if kind in kinds), None)
-        return Work(**{name: getattr(self, name) for name in Work.model_fields if name != "status"}, status=status)
+        shared = Work.model_fields.keys() & Paper.model_fields.keys()
+        return Work(**{name: getattr(self, name) for name in Work.model_fields if name in shared}, status=status)
 
 
 class Candidate(Entity):
@@ -290,7 +244,7 @@ class Link(Entity):
     probability: float | None = None
     unresolved: Unresolved | None = None
     reasons: tuple[str, ...] = ()
-    evidence: dict[str, float] = {}
+    evidence: dict[str, float] = {}  # noqa: RUF012 - pydantic copies the default
     runner_up: Candidate | None = None
     status: str | None = None
     related: RelatedWork | None = None

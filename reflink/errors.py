@@ -60,3 +60,11 @@ class ReportFailed(ReflinkError):
 
 class ExportFailed(ReflinkError):
     """The links cannot be exported: the folder exists, the disk is full, or a format's package is missing."""
+
+
+class BadDump(ReflinkError):
+    """The files of a source are missing, incomplete, or would remove too much of a catalog."""
+
+
+class DamagedFile(ReflinkError):
+    """The rest of a file cannot be read: it is truncated or damaged. The records before the fault are valid."""

@@ -16,7 +16,7 @@ from typing import Final, Literal, Self
 import pydantic
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from reflink.entities import bad_record
+from reflink.entity_base import bad_record
 from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.storage import checksums
 from reflink.text import SEP, Mode

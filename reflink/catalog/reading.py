@@ -19,8 +19,8 @@ _GZIP: Final = b"\x1f\x8b"
 #: Exceptions of reading a damaged gzip file.
 DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 _BOM: Final = b"\xef\xbb\xbf"
-_NUMBERS_AS_TEXT: Final = ("volume", "fpage")
-_LISTS: Final = ("authors", "venue_abbreviations", "issns")
+_NUMBERS_AS_TEXT: Final = ("volume", "issue", "fpage", "lpage")
+_LISTS: Final = ("translated_titles", "authors", "collectives", "venue_abbreviations", "issns", "related")
 
 
 def unpacked(stored: IO[bytes]) -> IO[bytes]:

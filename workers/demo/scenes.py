@@ -12,7 +12,8 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from reflink.cli.inputs import read_contents
-from reflink.entities import Work, bad_record
+from reflink.entities import Work
+from reflink.entity_base import bad_record
 from reflink.errors import BadRecord, ReflinkError
 from schemas import SCHEMA_VERSION, CatalogEvent, OverrideEvent
 from workers.demo.outcomes import Settled
