@@ -39,7 +39,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         elif magic.startswith(_ZSTD):
             content = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True))
         elif magic.startswith(_XZ):
-            content = cast("IO[bytes]", lzma.open(stored))
+            content = cast("IO[bytes]", lzma.open(stored))  # noqa: SIM115 - closed with the stored file
         try:
             yield content
         except _DAMAGED as error:
