@@ -1,4 +1,4 @@
-"""Find DOI, PMID, PMCID and arXiv id in text and normalise each to one spelling.
+"""Find DOI, PMID, PMCID and arXiv id in text and normalise each, and ISSNs, to one spelling.
 
 The spellings follow `reflink.entities.Ids`: ``10.1016/s0140-6736(00)02738-0`` (lower case), ``19693083``, ``PMC2707599``,
 ``1706.03762`` or ``hep-th/9901001`` (no version, no subject class). Every function accepts any text and raises no error.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -50,6 +51,7 @@ _ARXIV: Final = re.compile(
     r"(\d{4}\.\d{4,5}|[a-z]{2,8}(?:-[a-z]{2,3})?(?:\.[a-z]{2})?/\d{7})(?!\d)(?:v\d{1,2}(?!\d))?(?:\.pdf)?"
 )
 _BARE_ARXIV: Final = re.compile(r"(?i)(\d{4}\.\d{4,5}|[a-z]{2,8}(?:-[a-z]{2,3})?(?:\.[a-z]{2})?/\d{7})(?:v\d{1,2})?(?:\.pdf)?")
+_ISSN: Final = re.compile(r"(?<!\d)(\d{4})\s?[-‐‑–—−]?\s?(\d{3}[\dXx])(?![\dA-Za-z])")
 _ARXIV_DOI: Final = "10.48550/arxiv."
 
 
@@ -89,6 +91,17 @@ def normalise_arxiv(text: str) -> str | None:
         return _arxiv(found[1])
     doi = normalise_doi(text)
     return _arxiv_of_doi(doi) if doi else None
+
+
+@lru_cache(maxsize=4096)
+def normalise_issn(text: str) -> str | None:
+    """Return the first ISSN in ``text`` as ``NNNN-NNNX``; None if there is none or its check digit is wrong."""
+    found = _ISSN.search(text)
+    digits = (found[1] + found[2]).upper() if found else ""
+    if not digits.isascii() or not digits.strip("0"):
+        return None
+    total = sum(weight * (10 if digit == "X" else int(digit)) for weight, digit in zip(range(8, 0, -1), digits, strict=True))
+    return f"{digits[:4]}-{digits[4:]}" if total % 11 == 0 else None
 
 
 def extract(text: str) -> Ids:

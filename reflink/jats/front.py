@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import deepcopy
-from functools import lru_cache
 from typing import Any, Final
 
 from lxml import etree
 
 from reflink.entities import Ids
-from reflink.identifiers import NO_IDS, NORMALISERS, normalise_arxiv, normalise_doi
+from reflink.identifiers import NO_IDS, NORMALISERS, normalise_arxiv, normalise_doi, normalise_issn
 from reflink.jats.contributors import contributors
 from reflink.jats.links import ID_TYPES
 from reflink.jats.rawtext import text_of
@@ -43,7 +42,6 @@ _DAGGERS: Final = frozenset("†‡§¶")
 _MARKS: Final = " ," + "".join((*_STARS, *_DAGGERS))
 _ENDED: Final = (".", "?", "!", ":", ";", ",", "-", "–", "—", "…")
 _OPENING: Final = (":", "-", "–", "—", "(", "[")
-_ISSN: Final = re.compile(r"(?<!\d)(\d{4})\s?[-‐‑–—−]?\s?(\d{3}[\dXx])(?![\dA-Za-z])")
 _ABBREVIATIONS: Final = frozenset(("nlm-ta", "iso-abbrev"))
 
 
@@ -246,19 +244,8 @@ def _read_journal(journal: etree._Element, found: dict[str, Any]) -> None:
                 publisher = next((text for name in item.iterchildren("publisher-name") if (text := text_of(name))), None)
     found["venue"] = next(filter(None, (*titles, *stated, *abbreviations, *codes)), None)
     found["venue_abbreviations"] = tuple(filter(None, dict.fromkeys(abbreviations)))
-    found["issns"] = tuple(dict.fromkeys(issn for text in issns if (issn := _issn(text))))
+    found["issns"] = tuple(dict.fromkeys(issn for text in issns if (issn := normalise_issn(text))))
     found["publisher"] = publisher
-
-
-@lru_cache(maxsize=4096)
-def _issn(text: str) -> str | None:
-    """Return the first ISSN in ``text`` as ``NNNN-NNNX``; None if there is none or its check digit is wrong."""
-    found = _ISSN.search(text)
-    digits = (found[1] + found[2]).upper() if found else ""
-    if not digits.isascii() or not digits.strip("0"):
-        return None
-    total = sum(weight * (10 if digit == "X" else int(digit)) for weight, digit in zip(range(8, 0, -1), digits, strict=True))
-    return f"{digits[:4]}-{digits[4:]}" if total % 11 == 0 else None
 
 
 def _year(date: etree._Element) -> int | None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reflink import identifiers, workids
 from reflink.entities import Ids
-from reflink.identifiers import extract, normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid
+from reflink.identifiers import extract, normalise_arxiv, normalise_doi, normalise_issn, normalise_pmcid, normalise_pmid
 from reflink.stripping import strip
 from reflink.workids import work_id
 
@@ -207,3 +207,9 @@ def test_work_ids_are_safe_and_stable(text: str) -> None:
         assert not any(char.isspace() or char == "#" for char in known)
         known.encode()
         assert work_id(Ids(), known) == known or ids.keys()
+
+
+def test_an_issn_has_a_hyphen_and_a_right_check_digit():
+    assert [normalise_issn(text) for text in ("0028-0836", "ISSN 00280836", "1234-5678", "2434-561x", "0000-0000", "")] == [
+        "0028-0836", "0028-0836", None, "2434-561X", None, None,
+    ]  # fmt: skip
