@@ -18,6 +18,7 @@ from reflink.jats.contributors import contributors
 from reflink.jats.links import ID_TYPES
 from reflink.jats.rawtext import text_of
 from reflink.jats.related import related
+from reflink.subtitles import joined
 
 #: A year of publication in a text.
 YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
@@ -40,8 +41,6 @@ _WORD: Final = re.compile(r"[^\W\d_]{4}")
 _STARS: Final = frozenset("*∗⁎")
 _DAGGERS: Final = frozenset("†‡§¶")
 _MARKS: Final = " ," + "".join((*_STARS, *_DAGGERS))
-_ENDED: Final = (".", "?", "!", ":", ";", ",", "-", "–", "—", "…")
-_OPENING: Final = (":", "-", "–", "—", "(", "[")
 _ABBREVIATIONS: Final = frozenset(("nlm-ta", "iso-abbrev"))
 
 
@@ -166,20 +165,8 @@ def _read_titles(group: etree._Element, found: dict[str, Any]) -> None:
         elif tag == "trans-title-group":
             translated.append([_title(part) for part in item if part.tag in ("trans-title", "trans-subtitle")])
     own = [title for title in titles if title]
-    found["title"] = _joined([*own[:1], *subtitles]) or None
-    found["translated_titles"] = (*own[1:], *map(_joined, translated))
-
-
-def _joined(titles: list[str]) -> str:
-    whole = ""
-    for title in filter(None, titles):
-        if not whole:
-            whole = title
-        elif whole.endswith(_ENDED) or title.startswith(_OPENING):
-            whole += (" " if title[0] != ":" else "") + title
-        else:
-            whole += ": " + title
-    return whole
+    found["title"] = joined([*own[:1], *subtitles]) or None
+    found["translated_titles"] = (*own[1:], *map(joined, translated))
 
 
 def _title(item: etree._Element) -> str:
