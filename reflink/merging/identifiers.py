@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from reflink.entities import Ids, Related
+from reflink.grouping.kinds import is_deposit, is_notice
 from reflink.merging.clusters import CROWDED, Clustering
-from reflink.merging.likeness import PREPRINT, is_notice
+from reflink.merging.likeness import PREPRINT
 from reflink.merging.members import Conflict, Member, ids_named
 from reflink.merging.rules import Rules
 
@@ -104,7 +105,7 @@ def _owns(member: Member, key: str, rules: Rules) -> bool:
 
 
 def _version(key: str, cluster: Sequence[Member]) -> Related:
-    preprint = any(member.work.type == "posted-content" for member in cluster)
+    preprint = any(is_deposit(member.work) for member in cluster)
     return Related(kind="preprint-of" if preprint else "has-preprint", ids=ids_named(key))
 
 

@@ -7,12 +7,13 @@ article.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from reflink.entities import ID_KINDS, Work
+from reflink.entities import Work
 from reflink.folding import compact
 from reflink.grouping.comparing import evidence_of
+from reflink.grouping.kinds import are_versions, are_whole_and_part, is_notice
+from reflink.grouping.sameness import other_identifiers
 from reflink.verdict.evidence import Evidence
 from reflink.verdict.rules import TITLE_LIMIT
 
@@ -24,15 +25,6 @@ EDITION: Final = "one title, other fields"
 NUMBERS: Final = "other numbers in the titles"
 IDENTIFIERS: Final = "other identifiers, and not the same title"
 
-#: The beginning of a notice's title: "Erratum: …", "Publisher Correction: …", "Correction to: …"; not "Correction of myopia".
-_NOTICE: Final = re.compile(
-    r"(?:(?:author|publisher|editorial|published)?\s*(?:erratum|errata|corrigendum|corrigenda|addendum)\b"
-    r"|(?:author|publisher|editorial)\s+corrections?\b|corrections?(?:\s+(?:to|for)\b|\s*[:.]|\s*$))",
-    re.IGNORECASE,
-)
-_PREPRINTS: Final = frozenset(("posted-content",))
-_BOOKS: Final = frozenset(("book", "monograph", "edited-book", "reference-book", "proceedings", "book-set", "book-series"))
-_PARTS: Final = frozenset(("book-chapter", "book-section", "book-part", "proceedings-article", "reference-entry"))
 #: Minimum letters of a title that identifies a work.
 _SPECIFIC: Final = 20
 #: Similarity of titles below which they are other titles, and below which they need support by other fields; share of a title
@@ -55,9 +47,9 @@ def unlike(a: Work, b: Work, *, joined: bool = True, join_preprints: bool = Fals
 
     ``joined``: they share an identifier. Otherwise two identifiers of one kind that differ require the same title. Symmetrical.
     """
-    if not join_preprints and (a.type in _PREPRINTS) != (b.type in _PREPRINTS) and a.type and b.type:
+    if not join_preprints and are_versions(a, b):
         return PREPRINT
-    if (a.type in _BOOKS and b.type in _PARTS) or (b.type in _BOOKS and a.type in _PARTS):
+    if are_whole_and_part(a, b):
         return PART
     if a.title and b.title and is_notice(a) != is_notice(b):
         return NOTICE
@@ -69,16 +61,6 @@ def unlike(a: Work, b: Work, *, joined: bool = True, join_preprints: bool = Fals
     if not joined and other_identifiers(a, b) and not _has_same_title(a, b):
         return IDENTIFIERS
     return None
-
-
-def is_notice(work: Work) -> bool:
-    """Return whether the title begins as that of an erratum or another notice about a work."""
-    return work.title is not None and _NOTICE.match(work.title.lstrip(" [(")) is not None
-
-
-def other_identifiers(a: Work, b: Work) -> bool:
-    """Return whether both have an identifier of one kind, and it differs."""
-    return any(x != y for kind in ID_KINDS if (x := getattr(a.ids, kind)) and (y := getattr(b.ids, kind)))
 
 
 def _plainly_alike(a: Work, b: Work) -> bool:

@@ -1,0 +1,93 @@
+"""The probability that two records of works are records of one article, without a common identifier.
+
+The verdict compares them twice, each as the reference once. It was trained on citations, which are less exact than records of
+works, so some differences that it forgives keep records apart:
+
+1. A record without a title is not compared. A short title needs authors and page that agree.
+2. A preprint and a published work, a book and its chapter, a notice and another work are not one article.
+3. Two identifiers of one kind that differ are no proof of two articles: PubMed has the Spanish and the English edition of an
+   article under two PMIDs. But then page, volume and year must not differ, and neither may be a notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from reflink.entities import ID_KINDS, Work
+from reflink.grouping.comparing import compared
+from reflink.grouping.keys import MAX_TITLES
+from reflink.grouping.kinds import are_versions, are_whole_and_part, is_deposit, is_notice
+from reflink.verdict.evidence import COLUMN, Floats
+from reflink.verdict.judge import Judge, shipped
+
+_SHORT: Final = 20
+_YEARS: Final = 2
+_AUTHORS: Final = 0.5
+Pair = tuple[Work, Work]
+
+
+@dataclass(frozen=True, slots=True)
+class Sameness:
+    """Judges pairs of records. ``model``: the verdict's; None for the shipped one."""
+
+    model: Judge | None = None
+    join_preprints: bool = False
+
+    def probabilities(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return for each pair the probability in [0, 1] that the records are one article; equal for (a, b) and (b, a)."""
+        found = [0.0] * len(pairs)
+        variants: list[Pair] = []
+        origins: list[int] = []
+        for at, (a, b) in enumerate(pairs):
+            if not self._differ(a, b):
+                titled = _titled(a, b)
+                variants += titled
+                origins += [at] * len(titled)
+        if variants:
+            for at, probability in zip(origins, self._judged(variants), strict=True):
+                found[at] = max(found[at], probability)
+        return found
+
+    def _differ(self, a: Work, b: Work) -> bool:
+        """Return whether the kinds of the two works exclude that they are one article."""
+        if not a.title or not b.title or is_notice(a) != is_notice(b) or are_whole_and_part(a, b):
+            return True
+        if not self.join_preprints and (are_versions(a, b) or is_deposit(a) != is_deposit(b)):
+            return True
+        return is_notice(a) and other_identifiers(a, b)
+
+    def _judged(self, pairs: Sequence[Pair]) -> list[float]:
+        model = self.model or shipped()
+        one = compared(pairs)
+        other = compared([(b, a) for a, b in pairs])
+        found = (model.probabilities(one) + model.probabilities(other)) / 2
+        apart = np.fromiter((other_identifiers(a, b) for a, b in pairs), np.bool_, len(pairs))
+        found[_is_refused(one, apart) | _is_refused(other, apart)] = 0.0
+        return [float(each) for each in found]
+
+
+def other_identifiers(a: Work, b: Work) -> bool:
+    """Return whether both works have an identifier of one kind, and it differs."""
+    return any(x != y for kind in ID_KINDS if (x := getattr(a.ids, kind)) and (y := getattr(b.ids, kind)))
+
+
+def _is_refused(rows: Floats, apart: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    page, volume, year = (rows[:, COLUMN[name]] for name in ("page", "volume", "year"))
+    short = (rows[:, COLUMN["length"]] < _SHORT) & ~((page == 1) & (rows[:, COLUMN["authors"]] >= _AUTHORS))
+    return np.asarray(short | (apart & ((page == 0) | (volume == 0) | (year >= _YEARS))))
+
+
+def _titled(a: Work, b: Work) -> list[Pair]:
+    """Return the pair, with each title of the one and of the other record as its title."""
+    if not a.translated_titles and not b.translated_titles:
+        return [(a, b)]
+    return [(x, y) for x in _under_each_title(a) for y in _under_each_title(b)]
+
+
+def _under_each_title(work: Work) -> list[Work]:
+    others = work.translated_titles[:MAX_TITLES]
+    return [work, *(Work.made({**work.__dict__, "title": title}) for title in others)]
