@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import tarfile
-import zlib
 from collections.abc import Callable, Iterator
-from typing import IO, Any, BinaryIO, Final, cast
+from typing import IO, Any, Final, cast
 
 from reflink.errors import NotAPaper, ReflinkError, TooLarge
+from reflink.storage.decompression import DAMAGED, Readable, decompressed
 
 #: Maximum bytes of all headers of one member: names, links, extended attributes. Real headers take a few kilobytes.
 _MAX_HEADERS: Final = 65_536
 #: An archive may unpack to ``_FREE`` bytes plus ``_MAX_RATIO`` times its own size. XML compresses to a tenth or a twentieth.
 _FREE: Final = 2**28
 _MAX_RATIO: Final = 200
-#: Memory limit of an xz decoder in bytes; `xz -9` needs 65 MiB.
-_XZ_MEMORY: Final = 2**27
 _CHUNK: Final = 65_536
 
 #: Exceptions of tarfile and the decoders on bad input, except OSError. Not all that tarfile raises are a TarError.
-_BAD: Final = (
-    tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, ValueError, LookupError, ArithmeticError, RecursionError,
-)  # fmt: skip
+_BAD: Final = (*DAMAGED, tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)
 
 
 class Archive:
-    """A tar archive, plain or compressed with gzip, bzip2 or xz.
+    """A tar archive, plain or compressed with gzip, bzip2, xz or zstandard.
 
     Raises TooLarge if the headers of a member or the unpacked size exceed the limits above, and NotAPaper if the archive is
     damaged.
@@ -78,7 +71,7 @@ class _Stream:
     def __init__(self, name: str, file: io.BufferedReader) -> None:
         self._name = name
         self._packed = _Counted(file)
-        self._file = _unpacked(file.peek(6), self._packed)
+        self._file: Readable = decompressed(file.peek(6), self._packed) or self._packed
         self._position = 0
         self.headers_left = _MAX_HEADERS
         self.more = 0
@@ -123,7 +116,7 @@ class _Stream:
 class _Counted:
     """A file that counts the bytes read from it."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: Readable) -> None:
         self._file = file
         self.count = 0
 
@@ -131,43 +124,3 @@ class _Counted:
         data = self._file.read(size)
         self.count += len(data)
         return data
-
-
-def _unpacked(begin: bytes, file: _Counted) -> BinaryIO:
-    if begin.startswith(b"\x1f\x8b"):
-        return cast(BinaryIO, gzip.GzipFile(fileobj=cast(IO[bytes], file)))
-    if begin.startswith(b"BZh"):
-        return cast(BinaryIO, io.BufferedReader(_Unpacking(file, bz2.BZ2Decompressor)))
-    if begin.startswith((b"\xfd7zXZ", b"]\0\0\x80")):
-        return cast(BinaryIO, io.BufferedReader(_Unpacking(file, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY))))
-    return cast(BinaryIO, file)
-
-
-class _Unpacking(io.RawIOBase):
-    """Decompresses bzip2 or xz, including concatenated streams.
-
-    The file classes of the standard library would give xz as much memory as its header demands.
-    """
-
-    def __init__(self, file: _Counted, new: Callable[[], Any]) -> None:
-        self._file, self._new, self._decoder = file, new, new()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = b""
-        while not data:
-            packed = b""
-            if self._decoder.eof:
-                packed = self._decoder.unused_data.lstrip(b"\0")  # xz pads with zeros
-                while not packed:
-                    if not (packed := self._file.read(_CHUNK)):
-                        return 0
-                    packed = packed.lstrip(b"\0")
-                self._decoder = self._new()
-            elif self._decoder.needs_input and not (packed := self._file.read(_CHUNK)):
-                raise EOFError("it ends early")
-            data = self._decoder.decompress(packed, max_length=len(buffer))
-        buffer[: len(data)] = data
-        return len(data)

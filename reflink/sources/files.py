@@ -1,48 +1,38 @@
-"""Open the files of a source, and read lines from them, in bounded memory."""
+"""Find and open the files of a source, and read lines from them, in bounded memory."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
-import zlib
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, cast
 
-import zstandard
+from reflink.errors import BadDump, BadRecord, DamagedFile
+from reflink.sources.source import SourceFile
+from reflink.storage.decompression import DAMAGED, decompressed
 
-from reflink.errors import BadRecord, DamagedFile
-
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_XZ: Final = b"\xfd7zXZ\x00"
 #: Maximum size of a record in bytes; the longest real records, with thousands of authors, have about 10 MB.
 MAX_RECORD: Final = 32 << 20
-#: Exceptions of decompressing a damaged file.
-_DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstandard.ZstdError)
+#: Endings of compressed files.
+COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")
+_MAGIC: Final = 6
+_BUFFER: Final = 1 << 18
+_DIGITS: Final = re.compile(r"(\d+)")
+_MILLISECONDS: Final = 1_000_000
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that is plain or compressed (gzip, zstandard, xz; told by its first bytes), and give its content.
+    """Open a file that is plain or compressed (gzip, bzip2, xz, zstandard; told by its first bytes), and give its content.
 
     Raises OSError, and DamagedFile in place of the errors of the decompressors.
     """
-    with path.open("rb") as stored:
-        magic = stored.read(6)
-        stored.seek(0)
-        content: IO[bytes] = stored
-        if magic.startswith(_GZIP):
-            content = cast("IO[bytes]", gzip.GzipFile(fileobj=stored))
-        elif magic.startswith(_ZSTD):
-            content = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True))
-        elif magic.startswith(_XZ):
-            content = cast("IO[bytes]", lzma.open(stored))  # noqa: SIM115 - closed with the stored file
+    with open(path, "rb", buffering=_BUFFER) as stored:
+        content = decompressed(stored.peek(_MAGIC)[:_MAGIC], stored) or stored
         try:
-            yield content
-        except _DAMAGED as error:
+            yield cast("IO[bytes]", content)
+        except DAMAGED as error:
             raise DamagedFile(f"{path}: truncated or damaged: {error}: get the file again") from None
 
 
@@ -57,3 +47,33 @@ def lines(content: IO[bytes], name: str, limit: int = MAX_RECORD) -> Iterator[tu
             yield BadRecord(f"{name}:{number}: longer than {limit} bytes")
         elif not line.isspace():
             yield number, line
+
+
+def found(paths: Sequence[Path], is_wanted: Callable[[str], bool], what: str) -> list[SourceFile]:
+    """Return the files among the paths, and those in folders whose name is wanted, in natural order: 2 before 10.
+
+    The version of a file is its time of modification in milliseconds. Raises BadDump, with ``what`` the source has, if a path
+    is missing or if there is no file.
+    """
+    files: list[SourceFile] = []
+    for path in paths:
+        if path.is_dir():
+            inside = [each for each in path.rglob("*") if is_wanted(each.name) and each.is_file()]
+            files += [_file(each, each.relative_to(path).as_posix()) for each in sorted(inside, key=natural)]
+        elif path.is_file():
+            files.append(_file(path, path.name))
+        else:
+            raise BadDump(f"{path}: there is no such file or folder")
+    if not files:
+        raise BadDump(f"{', '.join(map(str, paths))}: no file of {what}")
+    return files
+
+
+def natural(path: Path) -> list[tuple[str, int]]:
+    """Return a key that orders paths by the numbers in them."""
+    parts = _DIGITS.split(path.as_posix())
+    return [(text, int(number)) for text, number in zip(parts[::2], [*parts[1::2], "0"], strict=True)]
+
+
+def _file(path: Path, name: str) -> SourceFile:
+    return SourceFile(path, name, path.stat().st_mtime_ns // _MILLISECONDS)

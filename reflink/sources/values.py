@@ -1,0 +1,106 @@
+"""Read values of the expected type from JSON of any shape: a value of another type counts as missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from reflink.entities import Ids, Related
+from reflink.identifiers import normalise_arxiv, normalise_doi, normalise_issn, normalise_pmcid, normalise_pmid
+from reflink.sources.markup import plain
+
+#: Maximum number of authors, ISSNs, relations and similar of a work.
+MAX_MANY: Final = 10_000
+#: Maximum number of characters of a name, volume or number.
+MAX_SHORT: Final = 300
+#: The versions of records are less than this.
+MAX_VERSION: Final = 2**63
+_YEAR: Final = re.compile(r"\s*(\d{4})(?!\d)")
+_FIRST_YEAR, _LAST_YEAR = 1000, 2100
+_ARXIV_DOI: Final = "10.48550/"
+
+
+def text(value: Any) -> str | None:
+    """Return a string without markup, or the digits of a whole number; None without a letter or digit."""
+    if type(value) is str:
+        if value.isalnum():  # most values: nothing to remove
+            return value[:MAX_SHORT]
+        found = plain(value)
+        return found if any(map(str.isalnum, found)) else None
+    return str(value) if type(value) is int and abs(value) < MAX_VERSION else None
+
+
+def short(value: Any) -> str | None:
+    """Return a volume, issue or similar as text."""
+    found = text(value)
+    return found if found is None or len(found) <= MAX_SHORT else found[:MAX_SHORT].rstrip()
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the list, at most ``MAX_MANY`` of its values; an empty one for None; a list of the value for another value."""
+    if type(value) is list:
+        return value if len(value) <= MAX_MANY else value[:MAX_MANY]
+    return [] if value is None else [value]
+
+
+def texts(value: Any) -> list[str]:
+    """Return the texts of a list, or of one value, without repetitions."""
+    return list(dict.fromkeys(found for each in listed(value) if (found := text(each))))
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return the object; an empty one for any other value."""
+    return value if type(value) is dict else {}
+
+
+def mappings(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a list, or the object itself."""
+    return (each for each in listed(value) if type(each) is dict)
+
+
+def year(value: Any) -> int | None:
+    """Return the year of a number, or of a text that begins with four digits, such as a date."""
+    if type(value) is str:
+        found = _YEAR.match(value)
+        value = int(found[1]) if found else None
+    return value if type(value) is int and _FIRST_YEAR <= value <= _LAST_YEAR else None
+
+
+def version(value: Any) -> int | None:
+    """Return a number that can be the version of a record."""
+    if type(value) is str and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    return value if type(value) is int and 0 <= value < MAX_VERSION else None
+
+
+def ids(doi: Any = None, pmid: Any = None, pmcid: Any = None, arxiv: Any = None) -> Ids:
+    """Return the valid ones of these identifiers, as text or number. An arXiv DOI also gives the arXiv id."""
+    found: dict[str, str | None] = {}
+    if type(doi) is str and (known := normalise_doi(doi)):
+        found["doi"] = known
+        if known.startswith(_ARXIV_DOI):
+            found["arxiv"] = normalise_arxiv(known)
+    for kind, value, normalise in (("pmid", pmid, normalise_pmid), ("pmcid", pmcid, normalise_pmcid),
+                                   ("arxiv", arxiv, normalise_arxiv)):  # fmt: skip
+        if value is not None and (short_form := short(value)) and (known := normalise(short_form)):
+            found[kind] = known
+    return Ids.made(found)
+
+
+def issns(value: Any) -> tuple[str, ...]:
+    """Return the valid ISSNs of a list, in order and without repetitions."""
+    found = (_issn(each) for each in listed(value) if type(each) is str)
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+@lru_cache(maxsize=1 << 16)
+def _issn(value: str) -> str | None:
+    return normalise_issn(value[:MAX_SHORT])
+
+
+def status(related: Iterable[Related]) -> str | None:
+    """Return the status that its relations give a work: ``retracted``, else ``concern``."""
+    kinds = {each.kind for each in related}
+    return "retracted" if "retracted-by" in kinds else "concern" if "concern-by" in kinds else None
