@@ -18,7 +18,14 @@ _MAX_RATIO: Final = 200
 _CHUNK: Final = 65_536
 
 #: Exceptions of tarfile and the decoders on bad input, except OSError. Not all that tarfile raises are a TarError.
-_BAD: Final = (*DAMAGED, tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)
+_BAD: Final[tuple[type[Exception], ...]] = (
+    *DAMAGED,
+    tarfile.TarError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 class Archive:

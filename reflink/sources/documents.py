@@ -34,6 +34,8 @@ _HEAD: Final = 1 << 16
 _CHUNK: Final = 1 << 18
 _COMMA, _BRACE, _BRACKET = b",{["
 
+_FAULTS: Final[tuple[type[Exception], ...]] = (OSError, *DAMAGED)
+
 Numbered = tuple[int, dict[str, Any]]
 
 
@@ -176,7 +178,7 @@ class _Window(io.RawIOBase):
         while size > 0 and self._fault is None:
             try:
                 data = self._content.read1(size)
-            except (OSError, *DAMAGED) as error:
+            except _FAULTS as error:
                 self._fault = error  # raised when the bytes before it are used up
                 break
             if not data:

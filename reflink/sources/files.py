@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,15 +24,15 @@ _MILLISECONDS: Final = 1_000_000
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[io.BufferedReader]:
     """Open a file that is plain or compressed (gzip, bzip2, xz, zstandard; told by its first bytes), and give its content.
 
     Raises OSError, and DamagedFile in place of the errors of the decompressors.
     """
     with open(path, "rb", buffering=_BUFFER) as stored:
-        content = decompressed(stored.peek(_MAGIC)[:_MAGIC], stored) or stored
+        file = cast("io.BufferedReader", stored)
         try:
-            yield cast("IO[bytes]", content)
+            yield decompressed(file.peek(_MAGIC)[:_MAGIC], file) or file
         except DAMAGED as error:
             raise DamagedFile(f"{path}: truncated or damaged: {error}: get the file again") from None
 

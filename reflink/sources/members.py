@@ -22,7 +22,8 @@ _MAX_READ: Final = 1 << 20
 _MAGIC: Final = 6
 _BUFFER: Final = 1 << 18
 #: Exceptions of tarfile on bad input. Not all that it raises are a TarError.
-_BAD: Final = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)
+_BAD: Final[tuple[type[Exception], ...]] = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)
+_DAMAGED_MEMBER: Final[tuple[type[Exception], ...]] = (*DAMAGED, DamagedFile)
 
 
 def read_members(file: SourceFile, is_wanted: Callable[[str], bool], read: Reader[_T]) -> Iterator[_T | BadRecord]:
@@ -31,8 +32,7 @@ def read_members(file: SourceFile, is_wanted: Callable[[str], bool], read: Reade
     Files and members may be compressed. A member that is damaged, or not a regular file, costs a BadRecord. Raises OSError, and
     DamagedFile behind what could be read of a damaged file.
     """
-    with opened(file.path) as opened_file:
-        content = cast("io.BufferedReader", opened_file)
+    with opened(file.path) as content:
         if content.peek(_BLOCK)[_USTAR] != b"ustar":
             yield from read(content, file.name)
             return
@@ -44,7 +44,7 @@ def read_members(file: SourceFile, is_wanted: Callable[[str], bool], read: Reade
             stored = io.BufferedReader(_Member(stream, member.size), _BUFFER)
             try:
                 yield from read(decompressed(stored.peek(_MAGIC)[:_MAGIC], stored) or stored, name)
-            except (*DAMAGED, DamagedFile) as error:
+            except _DAMAGED_MEMBER as error:
                 yield BadRecord(f"{name}: truncated or damaged: {error}")
 
 

@@ -6,13 +6,15 @@ import bz2
 import io
 import lzma
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 import zstandard
 from isal import igzip_lib
 
 #: Exceptions of decompressing a truncated or damaged file. bz2 raises OSError, which `Decompressed` turns into EOFError.
-DAMAGED: Final[tuple[type[Exception], ...]] = (EOFError, igzip_lib.error, lzma.LZMAError, zstandard.ZstdError)
+DAMAGED: Final[tuple[type[Exception], ...]] = (
+    EOFError, lzma.LZMAError, zstandard.ZstdError, cast("type[Exception]", igzip_lib.IsalError)
+)  # fmt: skip
 _GZIP: Final = b"\x1f\x8b"
 _BZIP2: Final = b"BZh"
 _XZ: Final = (b"\xfd7zXZ", b"]\0\0\x80")
