@@ -68,3 +68,7 @@ class BadDump(ReflinkError):
 
 class DamagedFile(ReflinkError):
     """The rest of a file cannot be read: it is truncated or damaged. The records before the fault are valid."""
+
+
+class PackageMissing(ReflinkError):
+    """An optional package is missing; the message names the extra that installs it."""
