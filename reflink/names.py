@@ -1,4 +1,4 @@
-"""Divide the name of a person that is written as one string."""
+"""Divide the name of a person that is written as one string, and tell groups from persons."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ _PARTICLES: Final = frozenset(
     ("van", "von", "der", "den", "de", "del", "della", "di", "da", "dos", "das", "do", "du", "la", "le", "el", "al", "bin",
      "ibn", "ter", "ten", "zu", "zur", "st.")
 )  # fmt: skip
+_GROUPS: Final = frozenset(
+    """agency association board bureau center centre collaboration collaborators college commission committee company
+    consortium corporation council department federation foundation group gmbh inc. institute institut instituto investigators
+    laboratory library ltd ltd. ministry museum network organisation organization society task team trust universidad
+    université university universität union""".split()
+)
 
 
 def divided(text: str) -> tuple[str, str]:
@@ -30,3 +36,8 @@ def divided(text: str) -> tuple[str, str]:
     while start > 1 and words[start - 1].lower() in _PARTICLES:
         start -= 1
     return " ".join(words[start:]), " ".join(words[:start])
+
+
+def is_group(name: str) -> bool:
+    """Whether a name written as one string is that of a group or organisation, by one of its words."""
+    return not _GROUPS.isdisjoint(name.lower().split())

@@ -1,0 +1,134 @@
+"""A work of OpenAlex as a source record."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from reflink.entities import Ids, Work
+from reflink.errors import BadRecord
+from reflink.names import divided, is_group
+from reflink.sources import values
+from reflink.sources.languages import language_code
+from reflink.sources.source import SourceRecord
+from reflink.sources.types import UNCITED, work_type
+from reflink.workids import work_id
+
+_KEY: Final = re.compile(r"(?i)(?:https?://openalex\.org/(?:works/)?)?(W\d{1,15})")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_DAY: Final = 86_400_000
+_DATE: Final = 10
+
+
+def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
+    """Return the state of an OpenAlex work. ``version``: for one without ``updated_date``. Raises BadRecord without an id."""
+    key = work_key(value.get("id"))
+    if key is None:
+        raise BadRecord("no id of an OpenAlex work")
+    updated = milliseconds(value.get("updated_date"))
+    kind = work_type("openalex", value.get("type_crossref")) or work_type("openalex", value.get("type"))
+    if kind in UNCITED or value.get("is_paratext") is True:
+        return SourceRecord(key, version if updated is None else updated, None)
+    return SourceRecord(key, version if updated is None else updated, _work(value, key, kind))
+
+
+def gone(work: Any, date: Any, into: Any = None) -> SourceRecord:
+    """Return the state of a work deleted on a day, or merged into another one. Raises BadRecord for an invalid id or date.
+
+    The version is the end of the day, because the work may have been updated earlier on this day.
+    """
+    key, other, day = work_key(work), work_key(into), milliseconds(date)
+    if key is None or day is None:
+        raise BadRecord("no id of an OpenAlex work, or no date")
+    return SourceRecord(key, day - day % _DAY + _DAY - 1, None, replaced_by=None if other == key else other)
+
+
+def work_key(value: Any) -> str | None:
+    """Return ``W123`` from an OpenAlex id or its address."""
+    found = _KEY.fullmatch(value) if type(value) is str else None
+    return found[1].upper() if found else None
+
+
+def milliseconds(value: Any) -> int | None:
+    """Return the milliseconds since 1970 of an ISO date or time, or of a datetime; without a zone it is in UTC."""
+    if type(value) is str:
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if not isinstance(value, datetime):
+        return None
+    found = ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND
+    return found if found >= 0 else None
+
+
+def _work(value: dict[str, Any], key: str, kind: str | None) -> Work:
+    ids = _ids(value)
+    names, groups = _authors(value.get("authorships"))
+    venue, others, issns = _venue(value, kind)
+    biblio = values.mapping(value.get("biblio"))
+    first, language = values.short(biblio.get("first_page")), value.get("language")
+    last = values.short(biblio.get("last_page")) if first else None
+    return Work.made({
+        "id": work_id(ids, f"openalex:{key}"),
+        "ids": ids,
+        "title": values.text(value.get("title")) or values.text(value.get("display_name")),
+        "authors": names,
+        "collectives": groups,
+        "venue": venue,
+        "venue_abbreviations": others,
+        "issns": issns,
+        "year": values.year(value.get("publication_year")),
+        "volume": values.short(biblio.get("volume")),
+        "issue": values.short(biblio.get("issue")),
+        "fpage": first,
+        "lpage": last if last != first else None,
+        "type": kind,
+        "language": language_code(language) if type(language) is str else None,
+        "status": "retracted" if value.get("is_retracted") is True else None,
+    })  # fmt: skip
+
+
+def _ids(value: dict[str, Any]) -> Ids:
+    """Return the identifiers. OpenAlex writes them as addresses, and a PMCID without its letters."""
+    known = values.mapping(value.get("ids"))
+    doi = known.get("doi")
+    pmid, pmcid = (
+        each.rstrip("/").rpartition("/")[2] if type(each) is str else each for each in (known.get("pmid"), known.get("pmcid"))
+    )
+    return values.ids(value.get("doi") if doi is None else doi, pmid, pmcid)
+
+
+def _authors(authorships: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return last names and names of groups in order, and the groups; the names as printed, else those of the profiles."""
+    names: list[str] = []
+    groups: list[str] = []
+    for each in values.mappings(authorships):
+        whole = values.short(each.get("raw_author_name")) or values.short(
+            values.mapping(each.get("author")).get("display_name")
+        )
+        if whole is None:
+            continue
+        if is_group(whole):
+            groups.append(whole)
+            names.append(whole)
+        elif last := divided(whole)[0]:
+            names.append(last)
+    return tuple(names), tuple(groups)
+
+
+def _venue(value: dict[str, Any], kind: str | None) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
+    """Return name, other names and ISSNs of the venue. A repository is the venue of a preprint only."""
+    location = values.mapping(value.get("primary_location"))
+    source = values.mapping(location.get("source") or value.get("host_venue"))
+    if source.get("type") == "repository" and kind != "posted-content":
+        return None, (), ()
+    names = [
+        *values.texts(source.get("display_name")), *values.texts(location.get("raw_source_name")),
+        *values.texts(source.get("abbreviated_title")), *values.texts(source.get("alternate_titles")),
+    ]  # fmt: skip
+    venue, *others = dict.fromkeys(names) if names else (None,)
+    issns = values.issns(source.get("issn")) or values.issns(source.get("issn_l"))
+    return venue, tuple(each for each in others if each is not None), issns
