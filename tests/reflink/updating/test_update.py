@@ -1,0 +1,219 @@
+"""Updates: new files are read once, the newest state of each record counts, and a publication has what changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reflink.errors import BadDump, StateFailed
+from reflink.updating import Input, Limits, Report, State, export, pending, published, update
+from tests.reflink.updating.sources import Lines, Others, write
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    with State(tmp_path / "state") as opened:
+        yield opened
+
+
+def run(state: State, *folders: Path, others: Path | None = None, complete: bool = False, **limits: Any) -> Report:
+    inputs = [Input(Lines(), folders, complete)] + ([Input(Others(), (others,))] if others else [])
+    return update(state, inputs, limits=Limits(**limits))
+
+
+def works(state: State) -> dict[str, dict[str, Any]]:
+    found = [json.loads(line) for line in export(state)]
+    assert len({work["id"] for work in found}) == len(found)
+    return {work["id"]: work for work in found}
+
+
+def publish(state: State) -> dict[str, bool]:
+    """Publish the changes and return for each work whether it is there."""
+    changes = list(pending(state))
+    published(state, changes)
+    known = works(state)
+    for work_id, value in changes:
+        assert (None if value is None else json.loads(value)) == known.get(work_id)
+    return {work_id: value is not None for work_id, value in changes}
+
+
+A = {"key": "a", "doi": "10.1000/a", "title": "Title of a"}
+B = {"key": "b", "pmid": "2", "title": "Title of b"}
+
+
+def test_every_record_becomes_a_work(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B)
+    report = run(state, tmp_path / "in")
+    assert works(state).keys() == {"doi:10.1000/a", "pmid:2"}
+    assert publish(state) == {"doi:10.1000/a": True, "pmid:2": True}
+    assert report.sources["lines"].counts.added == 2
+    assert report.flawless
+
+
+def test_an_update_without_new_files_reads_and_changes_nothing(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B)
+    run(state, tmp_path / "in")
+    publish(state)
+    report = run(state, tmp_path / "in")
+    assert (report.sources["lines"].read, report.sources["lines"].known) == (0, 1)
+    assert publish(state) == {}
+    again = run(state, tmp_path / "in", again=True)
+    assert again.sources["lines"].counts.unchanged == 2
+    assert publish(state) == {}
+
+
+def test_the_newest_version_counts_in_whatever_order_files_are_read(state: State, tmp_path: Path):
+    write(tmp_path / "in/2.jsonl", A | {"title": "Second"})
+    run(state, tmp_path / "in")
+    write(tmp_path / "in/1.jsonl", A | {"title": "First"})
+    run(state, tmp_path / "in")
+    assert works(state)["doi:10.1000/a"]["title"] == "Second"
+    write(tmp_path / "in/3.jsonl", A | {"title": "Third"}, B)
+    run(state, tmp_path / "in")
+    assert works(state)["doi:10.1000/a"]["title"] == "Third"
+    assert publish(state).keys() == {"doi:10.1000/a", "pmid:2"}
+
+
+def test_of_equal_versions_the_last_one_counts(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A | {"title": "First"}, A | {"title": "Last"})
+    run(state, tmp_path / "in")
+    assert works(state)["doi:10.1000/a"]["title"] == "Last"
+
+
+def test_a_withdrawn_record_is_removed_and_an_older_file_does_not_restore_it(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B)
+    run(state, tmp_path / "in")
+    publish(state)
+    write(tmp_path / "in/3.jsonl", {"key": "a", "withdrawn": True})
+    run(state, tmp_path / "in")
+    assert publish(state) == {"doi:10.1000/a": False}
+    write(tmp_path / "in/2.jsonl", A | {"title": "Late"})
+    run(state, tmp_path / "in")
+    assert works(state).keys() == {"pmid:2"}
+    assert publish(state) == {}
+
+
+def test_a_record_withdrawn_before_it_is_known_stays_withdrawn(state: State, tmp_path: Path):
+    write(tmp_path / "in/2.jsonl", {"key": "a", "withdrawn": True})
+    run(state, tmp_path / "in")
+    write(tmp_path / "in/1.jsonl", A)
+    run(state, tmp_path / "in")
+    assert works(state) == {}
+
+
+def test_records_that_share_an_identifier_are_one_work(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, {"key": "c", "doi": "10.1000/a", "pmid": "3", "title": "Title of a"})
+    run(state, tmp_path / "in")
+    assert works(state).keys() == {"doi:10.1000/a"}
+    assert works(state)["doi:10.1000/a"]["ids"] == {"doi": "10.1000/a", "pmid": "3"}
+
+
+def test_records_of_different_sources_merge_and_part_again(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A)
+    run(state, tmp_path / "in")
+    publish(state)
+    write(tmp_path / "other/1.jsonl", {"key": "x", "doi": "10.1000/a", "pmid": "9", "title": "Title of a"})
+    run(state, tmp_path / "in", others=tmp_path / "other")
+    assert publish(state) == {"doi:10.1000/a": True}
+    assert works(state)["doi:10.1000/a"]["ids"]["pmid"] == "9"
+    write(tmp_path / "other/2.jsonl", {"key": "x", "pmid": "9", "title": "Title of x"})
+    run(state, tmp_path / "in", others=tmp_path / "other")
+    assert works(state).keys() == {"doi:10.1000/a", "pmid:9"}
+    assert publish(state) == {"doi:10.1000/a": True, "pmid:9": True}
+
+
+def test_the_id_of_a_work_changes_with_its_identifiers(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", B)
+    run(state, tmp_path / "in")
+    publish(state)
+    write(tmp_path / "in/2.jsonl", B | {"doi": "10.1000/b"})
+    run(state, tmp_path / "in")
+    assert publish(state) == {"pmid:2": False, "doi:10.1000/b": True}
+
+
+def test_partial_records_complete_others_and_join_them(state: State, tmp_path: Path):
+    ids = {"key": "p", "doi": "10.1000/a", "pmid": "2", "pmcid": "PMC7", "partial": True}
+    write(tmp_path / "in/1.jsonl", ids)
+    run(state, tmp_path / "in")
+    assert works(state) == {}
+    write(tmp_path / "in/2.jsonl", A, B | {"title": "Title of a"})
+    run(state, tmp_path / "in")
+    assert {name: work["ids"] for name, work in works(state).items()} == {
+        "doi:10.1000/a": {"doi": "10.1000/a", "pmid": "2", "pmcid": "PMC7"}
+    }
+
+
+def test_a_new_edition_removes_what_it_lacks(state: State, tmp_path: Path):
+    many = [{"key": f"m{n}", "doi": f"10.1000/m{n}", "title": "Title"} for n in range(50)]
+    write(tmp_path / "in/2025-1.jsonl", A, *many)
+    run(state, tmp_path / "in")
+    publish(state)
+    write(tmp_path / "in/2026-1.jsonl", *many)
+    report = run(state, tmp_path / "in")
+    assert report.sources["lines"].removed == 1
+    assert publish(state) == {"doi:10.1000/a": False}
+    write(tmp_path / "in/2025-2.jsonl", A)
+    run(state, tmp_path / "in")
+    assert publish(state) == {}
+
+
+def test_a_new_edition_that_lacks_too_much_is_refused_and_removes_nothing(state: State, tmp_path: Path):
+    write(tmp_path / "in/2025-1.jsonl", A, B)
+    run(state, tmp_path / "in")
+    publish(state)
+    write(tmp_path / "in/2026-1.jsonl", A)
+    with pytest.raises(BadDump, match="1 of 2 records"):
+        run(state, tmp_path / "in")
+    assert works(state).keys() == {"doi:10.1000/a", "pmid:2"}
+    assert run(state, tmp_path / "in", max_removed=1.0).sources["lines"].removed == 1
+    assert works(state).keys() == {"doi:10.1000/a"}
+
+
+def test_complete_files_remove_what_they_lack(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B)
+    run(state, tmp_path / "in")
+    write(tmp_path / "new/1.jsonl", B)
+    report = run(state, tmp_path / "new", complete=True, max_removed=0.5)
+    assert report.sources["lines"].removed == 1
+    assert works(state).keys() == {"pmid:2"}
+
+
+def test_a_bad_record_and_a_damaged_file_cost_nothing_else(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, "not JSON", B)
+    write(tmp_path / "in/2.jsonl", {"key": "c", "doi": "10.1000/c"}, "damaged", {"key": "d", "doi": "10.1000/d"})
+    faults: list[str] = []
+    report = update(state, [Input(Lines(), (tmp_path / "in",))], on_fault=faults.append)
+    assert works(state).keys() == {"doi:10.1000/a", "pmid:2", "doi:10.1000/c"}
+    assert len(faults) == 2
+    assert "1.jsonl:2" in faults[0]
+    assert not report.flawless
+    write(tmp_path / "in/2.jsonl", {"key": "c", "doi": "10.1000/c"}, {"key": "d", "doi": "10.1000/d"})
+    again = run(state, tmp_path / "in")
+    assert (again.sources["lines"].read, again.sources["lines"].known) == (1, 1)
+    assert "doi:10.1000/d" in works(state)
+
+
+def test_files_read_side_by_side_give_the_same_state(tmp_path: Path):
+    for number in range(1, 6):
+        records = [{"key": f"k{n}", "doi": f"10.1000/{n}", "title": f"Version {number}"} for n in range(number * 300)]
+        write(tmp_path / f"in/{number}.jsonl", *records, "bad")
+    found = []
+    for jobs in (1, 2):
+        with State(tmp_path / f"state{jobs}") as state:
+            report = run(state, tmp_path / "in", jobs=jobs)
+            found.append((works(state), report.sources["lines"].bad))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == 1500
+
+
+def test_a_state_is_open_in_one_process_only_and_of_one_format(state: State, tmp_path: Path):
+    with pytest.raises(StateFailed, match="another process uses it"):
+        State(tmp_path / "state")
+    with State(tmp_path / "other") as other:
+        other.set_fact("format", 99)
+    with pytest.raises(StateFailed, match="format 99"):
+        State(tmp_path / "other")
