@@ -1,4 +1,4 @@
-"""The command ``reflink catalog``: build a snapshot, describe it, look up works in it."""
+"""The command ``reflink catalog``: import works, build a snapshot, describe it, look up works in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reflink.blocking.locators import RULES
 from reflink.catalog import Catalog, snapshot
 from reflink.catalog.build import build
 from reflink.catalog.doubtful import LIST
-from reflink.cli import OK, SOME_FAILED
+from reflink.cli import OK, SOME_FAILED, importing
 from reflink.cli.models import add_model, load_encoder
 from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
 from reflink.entities import ID_KINDS, Ids, Work
@@ -23,9 +23,10 @@ from reflink.terminal import Terminal
 from reflink.text import MODES, normalise, work_text
 
 NAME: Final = "catalog"
-HELP: Final = """Build a catalog of works, describe it, and look up works in it.
+HELP: Final = """Import works from bibliographic databases, build a catalog of them, describe it, and look up works in it.
 
 examples:
+  reflink catalog import medline pubmed/ --out works.jsonl.gz
   reflink catalog build works.jsonl.gz --out catalog/
   reflink catalog info catalog/
   reflink catalog find catalog/ --id doi:10.1006/meth.2001.1262"""
@@ -46,9 +47,10 @@ _SHOWN: Final = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands ``build``, ``info`` and ``find``."""
+    """Add the subcommands ``import``, ``update``, ``sources``, ``build``, ``info`` and ``find``."""
     raw = argparse.RawDescriptionHelpFormatter
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    importing.add_to(commands)
 
     about = "Build a catalog from works as JSON lines."
     sub = commands.add_parser("build", help=about, description=about, epilog=_BUILD, formatter_class=raw)
