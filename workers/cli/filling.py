@@ -5,13 +5,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
+from reflink.cli.importing import add_reading, allowed, print_report, read_sources
 from reflink.cli.inputs import add_follow_links, read_contents
-from reflink.errors import ReflinkError
+from reflink.errors import BadRecord, ReflinkError
 from reflink.terminal import complain
 from workers.cli.command import AddCommand, report
 from workers.config import settings as configuration
 from workers.config.settings import KafkaSettings
+
+_LOAD: Final = """examples:
+  reflink-worker load works.jsonl.gz
+  reflink-worker load --from medline /data/pubmed --state /data/state
+  reflink-worker load --config sources.toml --state /data/state      as a daily job
+
+With --from or --config only the works that changed since the last load are sent, and removed works are withdrawn. A killed load
+continues when it is run again.
+
+exit codes: 0 success; 1 records, lines or files could not be read, all others are loaded; 2 nothing was loaded"""
 
 
 def add_to(command: AddCommand) -> None:
@@ -25,14 +37,24 @@ def add_to(command: AddCommand) -> None:
     )
     topics.add_argument("--replication", type=int, default=-1, help="replication factor (default: the broker's)")
 
-    load = command("load", "fill the catalog topic from works.jsonl[.gz]", _load)
-    load.add_argument("works", type=Path, metavar="WORKS", help="one work per line; see docs/events.md")
+    load = command("load", "fill the catalog topic from works.jsonl[.gz], or from the files of sources", _load, epilog=_LOAD)
+    load.add_argument("works", nargs="?", type=Path, metavar="WORKS", help="one work per line; see docs/events.md")
     load.add_argument(
         "--bind",
         type=Path,
         metavar="FOLDER",
-        help="folder that `reflink catalog build` created from this file; workers can then start from it",
+        help="folder that `reflink catalog build` created from WORKS; workers can then start from it",
     )
+    load.add_argument("--from", nargs="+", dest="source", metavar=("SOURCE", "PATH"), help="a source and its files and folders")
+    load.add_argument("--config", type=Path, metavar="FILE", help="sources, rules and filters as for reflink catalog update")
+    load.add_argument(
+        "--state", type=Path, metavar="DIR", help="folder with what was read and loaded so far; for --from, --config"
+    )
+    add_reading(load)
+    load.add_argument(
+        "--metrics", type=Path, metavar="FILE", help="write metrics to a file for Prometheus's textfile collector"
+    )
+    load.add_argument("--pushgateway", metavar="URL", help="send metrics to a Pushgateway of Prometheus")
     load.add_argument("--quiet", action="store_true", help="no progress bar")
 
     publish = command("publish", "send papers: XML files, gzipped or not, folders, tar files", _publish)
@@ -60,6 +82,38 @@ def _topics(arguments: argparse.Namespace) -> int:
 
 
 def _load(arguments: argparse.Namespace) -> int:
+    sources = arguments.source is not None or arguments.config is not None
+    if (arguments.works is not None) == sources or (arguments.source is not None and arguments.config is not None):
+        raise BadRecord("load: give WORKS, --from SOURCE PATH or --config FILE")
+    if not sources:
+        return _load_works(arguments)
+    if arguments.state is None or arguments.bind is not None:
+        raise BadRecord("load: --from and --config need --state DIR, and do not allow --bind")
+    return _load_sources(arguments)
+
+
+def _load_sources(arguments: argparse.Namespace) -> int:
+    from reflink.updating import State
+    from reflink.updating.changes import count
+    from reflink.updating.config import Config, read_config
+    from workers.catalog.source_load import load_changes
+    from workers.cli.progress import counting
+
+    settings = configuration.read(KafkaSettings)
+    if arguments.config is not None:
+        config, folder = read_config(arguments.config), arguments.config.absolute().parent
+    else:
+        name, *paths = arguments.source
+        config, folder = Config.of(name, paths), Path()
+    with State(arguments.state) as state:
+        report = read_sources(state, config, folder, arguments)
+        with counting("works", quiet=arguments.quiet) as progress:
+            put, removed = load_changes(state, settings, max_removed=allowed(config, arguments), progress=progress)
+        done = {"works": count(state), "works sent": put, "works withdrawn": removed}
+    return print_report(report, arguments, done)
+
+
+def _load_works(arguments: argparse.Namespace) -> int:
     from reflink.catalog.reading import read_works
     from reflink.entities import Work
     from workers.catalog.bulk_load import load, load_and_bind
