@@ -25,6 +25,9 @@ class SourceConfig(BaseModel):
 
     name: str = Field(description="Name of the source: " + ", ".join(NAMES) + ".")
     paths: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(description="Files and folders of the source.")
+    max_age_days: Annotated[float, Field(ge=0)] = Field(
+        0, description="Age of the newest file from which an alert reports the source as old; 0: never."
+    )
     complete: bool = Field(False, description="The files are all that the source has: other records of it are removed.")
 
     @field_validator("name")

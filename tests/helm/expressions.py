@@ -13,12 +13,14 @@ from prometheus_client import Counter, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from tests.data import ROOT
-from workers.telemetry import metrics
+from workers.telemetry import load_metrics, metrics
 
 DASHBOARDS = sorted((ROOT / "helm" / "reflink" / "dashboards").glob("*.json"))
 RULES = sorted((ROOT / "helm" / "reflink" / "rules").glob("*.yaml"))
 #: Labels that Prometheus adds to every scraped series.
 TARGET_LABELS = {"job", "namespace", "worker", "instance", "pod"}
+#: Labels by which a Pushgateway groups the series of a load.
+PUSHED_LABELS = {"prefix"}
 
 _SELECTOR = re.compile(r"\b(up|reflink_\w+|\w+(?::\w+)+)\b(\{[^}]*\})?")
 _TEXT = re.compile(r'"[^"]*"')
@@ -54,16 +56,17 @@ class Rule(NamedTuple):
 
 
 def declared() -> dict[str, set[str]]:
-    """Return the labels of every series that the workers serve, and of ``up``, by the name of the series."""
+    """Return the labels of every series that the workers serve or a load pushes, and of ``up``, by the name of the series."""
     found: dict[str, set[str]] = {"up": set()}
-    for metric in vars(metrics).values():
+    for metric in (*vars(metrics).values(), *vars(load_metrics).values()):
         if not isinstance(metric, MetricWrapperBase):
             continue
         own, name = set(metric._labelnames), metric._name
         if isinstance(metric, Histogram):
             found |= {f"{name}_bucket": own | {"le"}, f"{name}_sum": own, f"{name}_count": own}
         else:
-            found[f"{name}_total" if isinstance(metric, Counter) else name] = own
+            pushed = PUSHED_LABELS if metric in vars(load_metrics).values() else set()
+        found[f"{name}_total" if isinstance(metric, Counter) else name] = own | pushed
     return found
 
 

@@ -40,7 +40,7 @@ def test_pods_are_restricted(install):
 
 @every_install
 def test_mounted_volumes_exist(install):
-    given = {"papers"} if install == "everything" else set()
+    given = {"papers", "dumps"} if install == "everything" else set()
     claims = {each["metadata"]["name"] for each in manifests(install, "PersistentVolumeClaim")} | given
     templates = {
         claim["metadata"]["name"]

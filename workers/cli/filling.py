@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,9 @@ With --from or --config only the works that changed since the last load are sent
 continues when it is run again.
 
 exit codes: 0 success; 1 records, lines or files could not be read, all others are loaded; 2 nothing was loaded"""
+
+
+_DAY_S: Final = 86400
 
 
 def add_to(command: AddCommand) -> None:
@@ -98,6 +102,7 @@ def _load_sources(arguments: argparse.Namespace) -> int:
     from reflink.updating.config import Config, read_config
     from workers.catalog.source_load import load_changes
     from workers.cli.progress import counting
+    from workers.telemetry import load_metrics
 
     settings = configuration.read(KafkaSettings)
     if arguments.config is not None:
@@ -105,12 +110,23 @@ def _load_sources(arguments: argparse.Namespace) -> int:
     else:
         name, *paths = arguments.source
         config, folder = Config.of(name, paths), Path()
-    with State(arguments.state) as state:
-        report = read_sources(state, config, folder, arguments)
-        with counting("works", quiet=arguments.quiet) as progress:
-            put, removed = load_changes(state, settings, max_removed=allowed(config, arguments), progress=progress)
-        done = {"works": count(state), "works sent": put, "works withdrawn": removed}
-    return print_report(report, arguments, done)
+    started, success = time.time(), False
+    try:
+        with State(arguments.state) as state:
+            report = read_sources(state, config, folder, arguments)
+            with counting("works", quiet=arguments.quiet) as progress:
+                put, removed = load_changes(state, settings, max_removed=allowed(config, arguments), progress=progress)
+            works = count(state)
+        success = report.flawless
+        load_metrics.note_works(works, put, removed)
+        ages = {each.name: each.max_age_days * _DAY_S for each in config.sources}
+        for name, each in report.sources.items():
+            faults = each.bad, len(each.damaged)
+            load_metrics.note_source(name, vars(each.counts), *faults, each.newest, ages[name])
+        return print_report(report, arguments, {"works": works, "works sent": put, "works withdrawn": removed})
+    finally:
+        load_metrics.note_end(started, success)
+        load_metrics.deliver(arguments.metrics, arguments.pushgateway, settings.topic_prefix)
 
 
 def _load_works(arguments: argparse.Namespace) -> int:

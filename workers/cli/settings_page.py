@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -21,7 +22,7 @@ from workers.config.settings import (
     ParserSettings,
     WorkerSettings,
 )
-from workers.telemetry import metrics
+from workers.telemetry import load_metrics, metrics
 
 #: Names of types in the pages, for readers who set variables and do not write Python.
 _NAMES: Final[dict[Any, str]] = {
@@ -96,9 +97,24 @@ def metrics_page() -> str:
         "| metric | kind | labels | meaning |",
         "|---|---|---|---|",
     ]
-    for each in vars(metrics).values():
+    lines += _rows(metrics)
+    lines += [
+        "",
+        "## Loads",
+        "",
+        "`reflink-worker load --from` and `--config` are jobs that end. They write these metrics to a file for Prometheus's",
+        "textfile collector (`--metrics FILE`), or push them to a Pushgateway (`--pushgateway URL`).",
+        "",
+        "| metric | kind | labels | meaning |",
+        "|---|---|---|---|",
+    ]
+    lines += _rows(load_metrics)
+    return "\n".join(lines) + "\n"
+
+
+def _rows(module: ModuleType) -> Iterator[str]:
+    for each in vars(module).values():
         if isinstance(each, Counter | Gauge | Histogram):
             kind = type(each).__name__.lower()
             name = each._name + ("_total" if isinstance(each, Counter) else "")
-            lines.append(f"| `{name}` | {kind} | {', '.join(each._labelnames) or '-'} | {each._documentation} |")
-    return "\n".join(lines) + "\n"
+            yield f"| `{name}` | {kind} | {', '.join(each._labelnames) or '-'} | {each._documentation} |"

@@ -61,6 +61,7 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
 #: Topics that each tool reads.
 _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "dead-letters": ("dead-letters",),
+    "load": ("catalog",),
     "snapshot": ("catalog",),
     "export": ("links",),
     "check": smoke_test.READS,
