@@ -72,5 +72,7 @@ class DamagedFile(ReflinkError):
 
 class PackageMissing(ReflinkError):
     """An optional package is missing; the message names the extra that installs it."""
+
+
 class StateFailed(ReflinkError):
     """The state of an updated catalog cannot be read or written: the disk is full, the files are damaged or in use."""
