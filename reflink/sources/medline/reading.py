@@ -29,7 +29,8 @@ class Medline(Source):
 
     The numbered files of a year are one series: the baseline from number 1, then the update files. The baseline of a new year
     replaces everything before it, so the files of older years are ignored beside it. A file of any other name has no number;
-    its records have the date of their last revision as version, and a numbered file of the same year counts more.
+    its records have the date of their last revision as version, and a numbered file of the same year counts more. A file that
+    is given by itself, not in a folder, belongs to no series.
     """
 
     name: ClassVar[str] = "medline"
@@ -52,8 +53,11 @@ class Medline(Source):
                 name = path.name if single else path.relative_to(root).as_posix()
                 if found := _NUMBERED.fullmatch(path.name):
                     year, number = 2000 + int(found[1]), int(found[2])
-                    version = year * YEAR + number * _NUMBER
-                    numbered.setdefault((year, number), SourceFile(path, name, version, year))
+                    file = SourceFile(path, name, year * YEAR + number * _NUMBER)
+                    if single:
+                        others.append(file)
+                    else:
+                        numbered.setdefault((year, number), file)
                 elif single or _is_pubmed(path):
                     others.append(SourceFile(path, name))
             if len(numbered) + len(others) == known:
