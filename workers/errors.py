@@ -71,3 +71,9 @@ class DeviceFull(WorkerError):
     """A device, usually the GPU, lacks memory for the catalog's vectors, at the start or as it grows, or for one reference."""
 
     exit_code = 11
+
+
+class LoadRefused(WorkerError):
+    """A load sent nothing: files of a source are missing, or too many works would be removed."""
+
+    exit_code = 12

@@ -26,9 +26,9 @@ class SourceConfig(BaseModel):
     name: str = Field(description="Name of the source: " + ", ".join(NAMES) + ".")
     paths: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(description="Files and folders of the source.")
     max_age_days: Annotated[float, Field(ge=0)] = Field(
-        0, description="Age of the newest file from which an alert reports the source as old; 0: never."
+        default=0, description="Age of the newest file from which an alert reports the source as old; 0: never."
     )
-    complete: bool = Field(False, description="The files are all that the source has: other records of it are removed.")
+    complete: bool = Field(default=False, description="The files are all that the source has: other records of it are removed.")
 
     @field_validator("name")
     @classmethod
@@ -47,7 +47,7 @@ class Config(BaseModel):
     rules: Rules = Field(default_factory=Rules, description="Rules by which records of one work are merged.")
     filters: Filters = Field(default_factory=Filters, description="Works that do not enter the catalog.")
     max_removed: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.05, description="Largest share of the works, and of the records of a source, that one update may remove."
+        default=0.05, description="Largest share of the works, and of the records of a source, that one update may remove."
     )
 
     @classmethod

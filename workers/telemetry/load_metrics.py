@@ -1,4 +1,4 @@
-"""Metrics of loads from sources. A load is a job that ends, so it pushes them or writes them to a file; no worker serves them."""
+"""Metrics of loads from sources. A load is a job that ends, so it pushes them or writes them to a file; no worker has them."""
 
 from __future__ import annotations
 
