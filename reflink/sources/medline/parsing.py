@@ -14,8 +14,14 @@ from typing import Final
 from lxml import etree
 
 from reflink.errors import BadRecord
-from reflink.sources.medline.slicing import Slice
+from reflink.sources.slicing import Slice, Slicer
 
+#: Divides files of PubMed into articles, book documents and lists of deletions.
+PUBMED: Final = Slicer(
+    ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "DeleteDocument"),
+    ("PubmedArticleSet", "PubmedBookArticleSet"),
+    "PubMed",
+)
 #: Elements that are never read.
 UNREAD: Final = (
     "Abstract", "AffiliationInfo", "ChemicalList", "DataBankList", "GrantList", "SupplMeshList", "GeneSymbolList",

@@ -9,9 +9,9 @@ from typing import ClassVar, Final
 
 from reflink.errors import BadDump, BadRecord, DamagedFile
 from reflink.sources.files import opened
-from reflink.sources.medline.parsing import parse
+from reflink.sources.medline.parsing import PUBMED, parse
 from reflink.sources.medline.records import YEAR, records_of
-from reflink.sources.medline.slicing import ROOT, Slice, slices
+from reflink.sources.slicing import Slice
 from reflink.sources.source import Source, SourceFile, SourceRecord
 
 #: A file of the baseline or an update file; a part of one may have a word behind its number.
@@ -67,7 +67,7 @@ class Medline(Source):
     def read(self, file: SourceFile) -> Iterator[SourceRecord | BadRecord]:
         """Yield articles, books and deletions in the order of the file. Raises OSError and DamagedFile."""
         with opened(file.path) as content:
-            for part in slices(content, file.name):
+            for part in PUBMED.slices(content, file.name):
                 if isinstance(part, BadRecord):
                     yield part
                 else:
@@ -93,7 +93,7 @@ def _is_pubmed(path: Path) -> bool:
     """Whether the file begins as PubMed XML. A file that cannot be opened or decompressed does not."""
     try:
         with opened(path) as content:
-            return ROOT.search(content.read(_HEAD)) is not None
+            return PUBMED.root.search(content.read(_HEAD)) is not None
     except (OSError, DamagedFile):
         return False
 

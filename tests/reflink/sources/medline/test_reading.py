@@ -14,9 +14,9 @@ from lxml import etree
 
 from reflink.errors import BadDump, BadRecord, DamagedFile
 from reflink.sources.medline import Medline
-from reflink.sources.medline.parsing import UNREAD, parse
+from reflink.sources.medline.parsing import PUBMED, UNREAD, parse
 from reflink.sources.medline.records import records_of
-from reflink.sources.medline.slicing import Slice, slices
+from reflink.sources.slicing import Slice
 from reflink.sources.source import SourceFile, SourceRecord
 from tests.profiles import examples
 from tests.reflink.sources.medline.made_up import ARTICLE, BOOK, document
@@ -161,7 +161,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path):
 
 def test_an_endless_record_is_skipped_in_bounded_memory():
     huge = "<PubmedArticle>" + "x" * 5_000_000 + "</PubmedArticle>"
-    found = list(slices(io.BytesIO(document(article(1), huge, article(2))), "a", limit=100_000))
+    found = list(PUBMED.slices(io.BytesIO(document(article(1), huge, article(2))), "a", limit=100_000))
     assert [each.number if isinstance(each, Slice) else str(each) for each in found] == [
         1, "a: record 2: longer than 100000 bytes", 3,
     ]  # fmt: skip
@@ -183,7 +183,7 @@ def test_any_bytes_give_records_and_bad_records_or_a_damaged_file(data: bytes):
 
 
 def everything(content: bytes) -> Iterator[SourceRecord | BadRecord]:
-    for part in slices(io.BytesIO(content), "any"):
+    for part in PUBMED.slices(io.BytesIO(content), "any"):
         assert isinstance(part, Slice)
         yield from records_of(parse(part), 0)
 
@@ -261,5 +261,5 @@ def test_fast_reading_is_equal_to_a_complete_parse(records: list[str]):
     content = document(*records)
     parser = etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
     plain = [outcome(lambda child=child: records_of(child, 3)) for child in etree.fromstring(content, parser)]
-    parts = [part for part in slices(io.BytesIO(content), "a") if isinstance(part, Slice)]
+    parts = [part for part in PUBMED.slices(io.BytesIO(content), "a") if isinstance(part, Slice)]
     assert [outcome(lambda part=part: records_of(parse(part), 3)) for part in parts] == plain
