@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from reflink.entities import Paper
 from reflink.identifiers import NO_IDS
@@ -11,7 +12,7 @@ from reflink.jats.document import Document, Limits, read
 from reflink.jats.front import front, publisher_id
 from reflink.workids import work_id
 
-__all__ = ["Limits", "parse"]
+__all__ = ["Limits", "parse", "parse_front"]
 
 
 def parse(data: bytes, *, source: str | None = None, limits: Limits | None = None, infer: bool = True) -> Paper:
@@ -24,15 +25,27 @@ def parse(data: bytes, *, source: str | None = None, limits: Limits | None = Non
     """
     limits = limits or Limits()
     document = read(data, source, limits)
-    fields = front(document.article)
-    ids = fields.get("ids", NO_IDS)
-    citing = work_id(ids, None if ids.keys() else _own_name(document, data, source))
+    fields, citing = _front(document, data, source)
     cited, unread = references(document, citing, source or citing, limits, infer=infer)
     warnings = document.warnings
     if unread:
         limit = f"its citations without tags have more than {MAX_INFERRED:,} characters"
         warnings += (f"the fields of {unread:,} citations were not recognised: {limit}",)
     return Paper.model_construct(id=citing, references=cited, unread=unread, warnings=warnings, **fields)
+
+
+def parse_front(data: bytes, *, source: str | None = None, limits: Limits | None = None) -> Paper:
+    """Parse the metadata of one article as `parse` does, and leave out its references, which take most of the time."""
+    document = read(data, source, limits or Limits())
+    fields, own = _front(document, data, source)
+    return Paper.model_construct(id=own, warnings=document.warnings, **fields)
+
+
+def _front(document: Document, data: bytes, source: str | None) -> tuple[dict[str, Any], str]:
+    """Return the fields of the paper, and its id."""
+    fields = front(document.article)
+    ids = fields.get("ids", NO_IDS)
+    return fields, work_id(ids, None if ids.keys() else _own_name(document, data, source))
 
 
 def _own_name(document: Document, data: bytes, source: str | None) -> str:
