@@ -15,11 +15,11 @@ MAX_BEARERS: Final = 20
 #: Maximum number of titles in other languages that make keys.
 MAX_TITLES: Final = 3
 
-#: Families of `reflink.blocking.keys`: the title; the first author with volume and page, and with year and page. The first
-#: author with the title stands in for a title that is too short.
+#: Families of `reflink.blocking.keys`: the title; the first author with volume and page, and with year and page. For a title
+#: that is too short: the first author with the title, and the year with the title.
 _FAMILIES: Final = ("t:", "a:", "q:")
 _TITLE: Final = "t:"
-_SHORT_TITLE: Final = "n:"
+_SHORT_TITLE: Final = ("n:", "d:")
 
 
 def keys(work: Work) -> tuple[str, ...]:

@@ -3,14 +3,17 @@
 The verdict compares them twice, each as the reference once. It was trained on citations, which are less exact than records of
 works, so some differences that it forgives keep records apart:
 
-1. A record without a title is not compared. A short title needs authors and page that agree.
+1. A record without a title is not compared. A short title needs authors and page that agree; without pages, two authors, the
+   year and all letters of the title.
 2. A preprint and a published work, a book and its chapter, a notice and another work are not one article.
 3. Two identifiers of one kind that differ are no proof of two articles: PubMed has the Spanish and the English edition of an
-   article under two PMIDs. But then page, volume and year must not differ, and neither may be a notice.
+   article under two PMIDs. But then titles and pages must agree, and volume and year must not differ; notices are not joined.
+   Versions of a DOI ("….1" and "….2" of F1000, "…/v1" and "…/v2") do not differ.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,9 +27,17 @@ from reflink.grouping.kinds import are_versions, are_whole_and_part, is_deposit,
 from reflink.verdict.evidence import COLUMN, Floats
 from reflink.verdict.judge import Judge, shipped
 
+#: Letters of a title below which it is short, and of one like "Editorial" or "Book reviews".
 _SHORT: Final = 20
+_GENERIC: Final = 12
 _YEARS: Final = 2
 _AUTHORS: Final = 0.5
+_TWO: Final = 1.8
+_EQUAL: Final = 0.5
+_OTHER: Final = 0.5
+_WITHIN: Final = 0.7
+#: The number of a version at the end of a DOI.
+_VERSION: Final = re.compile(r"(?<=^10\.12688/)(.+)\.\d{1,2}$|[./-]?v\d{1,2}$")
 Pair = tuple[Work, Work]
 
 
@@ -65,20 +76,38 @@ class Sameness:
         one = compared(pairs)
         other = compared([(b, a) for a, b in pairs])
         found = (model.probabilities(one) + model.probabilities(other)) / 2
-        apart = np.fromiter((other_identifiers(a, b) for a, b in pairs), np.bool_, len(pairs))
+        # A preprint has no page of its own.
+        apart = np.array([other_identifiers(a, b) and is_deposit(a) == is_deposit(b) for a, b in pairs], np.bool_)
         found[_is_refused(one, apart) | _is_refused(other, apart)] = 0.0
         return [float(each) for each in found]
 
 
 def other_identifiers(a: Work, b: Work) -> bool:
-    """Return whether both works have an identifier of one kind, and it differs."""
-    return any(x != y for kind in ID_KINDS if (x := getattr(a.ids, kind)) and (y := getattr(b.ids, kind)))
+    """Return whether both works have an identifier of one kind, and it differs in more than its version."""
+    return any(
+        x != y and (kind != "doi" or _unversioned(x) != _unversioned(y))
+        for kind in ID_KINDS
+        if (x := getattr(a.ids, kind)) and (y := getattr(b.ids, kind))
+    )
+
+
+def _unversioned(doi: str) -> str:
+    return _VERSION.sub(r"\1", doi)
 
 
 def _is_refused(rows: Floats, apart: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    page, volume, year = (rows[:, COLUMN[name]] for name in ("page", "volume", "year"))
-    short = (rows[:, COLUMN["length"]] < _SHORT) & ~((page == 1) & (rows[:, COLUMN["authors"]] >= _AUTHORS))
-    return np.asarray(short | (apart & ((page == 0) | (volume == 0) | (year >= _YEARS))))
+    page, volume, year, authors = (rows[:, COLUMN[name]] for name in ("page", "volume", "year", "authors"))
+    placed = (page == 1) & (authors >= _AUTHORS)
+    unplaced = (
+        (rows[:, COLUMN["length"]] >= _GENERIC)
+        & np.isnan(page)
+        & (rows[:, COLUMN["agreeing"]] >= _TWO)
+        & (year == 0)
+        & (rows[:, COLUMN["equal"]] == 1)
+    )
+    short = (rows[:, COLUMN["length"]] < _SHORT) & ~placed & ~unplaced
+    other = (rows[:, COLUMN["title"]] < _OTHER) & (rows[:, COLUMN["cover"]] < _WITHIN)
+    return np.asarray(short | (apart & (other | ~(page >= _EQUAL) | (volume == 0) | (year >= _YEARS))))
 
 
 def _titled(a: Work, b: Work) -> list[Pair]:

@@ -27,6 +27,8 @@ _ONLINE: Final = 3
 #: Maximum share of trigrams that another title, e.g. a translation, has in common with a title.
 _OTHER_TITLE: Final = 0.5
 
+_KNOWN: Final = frozenset(Work.model_fields)
+
 Values = dict[str, Any]
 Origins = dict[str, str]
 
@@ -40,9 +42,9 @@ def merge_fields(members: Sequence[Member], rules: Rules) -> tuple[Values, Origi
     origins: Origins = {}
 
     def put(name: str, value: object, *sources: Member) -> None:
-        if value not in (None, ()):
+        if value is not None and value != ():
             values[name] = value
-            origins[name] = " ".join(dict.fromkeys(member.name for member in sources))
+            origins[name] = sources[0].name if len(sources) == 1 else " ".join(dict.fromkeys(each.name for each in sources))
 
     def ordered(name: str) -> Sequence[Member]:
         ranks = rules.field_ranks.get(name)
@@ -142,18 +144,24 @@ def put_united(put: Callable[..., None], name: str, values: Iterable[tuple[Any, 
 
 def _other_titles(title: str | None, members: Sequence[Member]) -> Iterable[tuple[str, Member]]:
     """Yield the titles that are not spellings of ``title`` or of one another: translations."""
-    known = [trigrams(title)] if title else []
+    spellings = {compact((title or "")[:TITLE_LIMIT])}
+    known: list[frozenset[str]] = []
     for member in members:
         for other in titles_of(member.work):
-            grams = trigrams(other)
-            if other != title and len(known) <= MAX_VALUES and not any(_similar(grams, each) for each in known):
+            letters = compact(other[:TITLE_LIMIT])
+            if letters in spellings or len(known) > MAX_VALUES:
+                continue
+            if title and not known:
+                known.append(trigrams(compact(title[:TITLE_LIMIT])))
+            grams = trigrams(letters)
+            if not any(_similar(grams, each) for each in known):
+                spellings.add(letters)
                 known.append(grams)
                 yield other, member
 
 
-def trigrams(text: str) -> frozenset[str]:
-    """Return the distinct trigrams of the folded text."""
-    letters = compact(text[:TITLE_LIMIT])
+def trigrams(letters: str) -> frozenset[str]:
+    """Return the distinct trigrams of a folded text."""
     return frozenset(letters[at : at + 3] for at in range(max(1, len(letters) - 2)))
 
 
@@ -177,7 +185,7 @@ def _seriousness(status: str | None, rules: Rules) -> int:
 
 def work_of(values: Values, id_: str, ids: object) -> Work:
     """Return the work with the merged fields."""
-    known = {name: value for name, value in values.items() if name in Work.model_fields}
+    known = {name: value for name, value in values.items() if name in _KNOWN}
     work = Work.made({"id": id_, "ids": ids, **known})
     if len(known) < len(values):
         return work.model_copy(update={name: value for name, value in values.items() if name not in known})

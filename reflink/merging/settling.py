@@ -30,7 +30,7 @@ def settle(
     if len(members) == 1 and not crowded:
         (only,) = members
         return ([] if only.partial else [Merged(only.work, (only,))]), []
-    order = sorted(range(len(members)), key=lambda at: _rank(members[at], rules))
+    order = _ordered(members, rules)
     records = [members[at] for at in order]
     crowded = {key for key, bearers in bearers_of(records).items() if len(bearers) > rules.max_bearers or key in crowded}
     place = {at: position for position, at in enumerate(order)}
@@ -51,9 +51,13 @@ def settle(
     return works, conflicts
 
 
-def _rank(member: Member, rules: Rules) -> tuple[int, str, str, bytes]:
-    """Return the record's position: sources in the order of the rules, then by name, key, and content."""
-    return rules.ranks.get(member.source, len(rules.ranks)), member.source, member.key, member.work.to_json()
+def _ordered(members: Sequence[Member], rules: Rules) -> list[int]:
+    """Return the positions of the records: sources in the order of the rules, others by name; then by key, and by content."""
+    ranks, last = rules.ranks, len(rules.ranks)
+    names = [(ranks.get(member.source, last), member.source, member.key) for member in members]
+    if len(set(names)) == len(names):
+        return sorted(range(len(members)), key=names.__getitem__)
+    return sorted(range(len(members)), key=lambda at: (names[at], members[at].partial, members[at].work.to_json()))
 
 
 def _merged(cluster: Sequence[Member], keys: Sequence[str], related: Sequence[Related], rules: Rules) -> Merged:
