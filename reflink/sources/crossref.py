@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final
 
 from reflink.entities import Ids, Related, Relation, Work
 from reflink.errors import BadRecord
-from reflink.identifiers import normalise_doi
 from reflink.names import divided
 from reflink.sources import values
 from reflink.sources.json_source import JsonSource
@@ -70,14 +69,13 @@ class Crossref(JsonSource):
         own = record(value, version)
         if not value.get("aliases"):
             return (own,)
-        others = {alias for each in values.texts(value["aliases"]) if (alias := normalise_doi(each)) and alias != own.key}
+        others = {alias for each in values.texts(value["aliases"]) if (alias := values.doi_key(each)) and alias != own.key}
         return (own, *(SourceRecord(alias, own.version, None, replaced_by=own.key) for alias in sorted(others)))
 
 
 def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
     """Return the state of a Crossref work. ``version``: for a record without time stamps. Raises BadRecord without a DOI."""
-    doi = value.get("DOI")
-    key = normalise_doi(doi) if type(doi) is str else None
+    key = values.doi_key(value.get("DOI"))
     if key is None:
         raise BadRecord("no DOI")
     for stamp in ("indexed", "deposited"):
@@ -109,7 +107,7 @@ def _work(value: dict[str, Any], doi: str, kind: str | None) -> Work:
     language = value.get("language")
     related, status = _related(value, ids)
     return Work.made({
-        "id": work_id(ids, None),
+        "id": work_id(ids, f"crossref:{doi}"),
         "ids": ids,
         "title": title,
         "translated_titles": translated,

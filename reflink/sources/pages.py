@@ -9,7 +9,7 @@ from typing import Final
 _DASH: Final = re.compile(r"\s*(?:[–—−]|--+|(?<=[\divxlcIVXLC])\s?[-‐‑])\s*")
 #: What follows the first of several ranges.
 _NEXT: Final = re.compile(r"\s*[,;+&]|\s+(?:and|passim)\b")
-_LABEL: Final = re.compile(r"(?i)^(?:pp?\.|pages?\s)\s*")
+_LABEL: Final = re.compile(r"(?i)^(?:pp?(?:\.|\s)|pages?\s)\s*")
 #: Maximum number of characters of a page.
 _MAX: Final = 40
 

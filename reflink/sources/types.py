@@ -102,10 +102,19 @@ def work_type(source: str, value: Any) -> str | None:
     return _TABLES[source].get(value) or (value if value in _KNOWN else "other")
 
 
-def datacite_type(general: Any, own: Any) -> str | None:
-    """Return the type of a DataCite record from ``resourceTypeGeneral`` and ``resourceType``, None if it is no text."""
-    kind = _DATACITE.get(_LETTERS.sub("", general[:_MAX].lower())) if type(general) is str else None
-    if kind is None and (general == "Text" or not general):
-        kind = _DATACITE.get(_LETTERS.sub("", own[:_MAX].lower())) if type(own) is str else None
-        return kind or ("other" if general == "Text" else None)
-    return kind
+def datacite_type(general: Any, own: Any, ris: Any = None) -> str | None:
+    """Return the type of a DataCite record, None if it is no text.
+
+    ``general``: ``resourceTypeGeneral``. If it is missing or ``Text``, the free text ``resourceType`` decides, then ``ris``, of
+    which RPRT stands for any text.
+    """
+    if type(general) is str and general != "Text":
+        return _DATACITE.get(_letters(general))
+    kind = _DATACITE.get(_letters(own)) if type(own) is str else None
+    if kind is None and type(ris) is str and ris != "RPRT":
+        kind = _RIS.get(ris)
+    return kind or ("other" if general == "Text" else None)
+
+
+def _letters(text: str) -> str:
+    return _LETTERS.sub("", text[:_MAX].lower())

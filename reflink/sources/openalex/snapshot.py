@@ -18,8 +18,9 @@ from reflink.errors import BadDump, BadRecord, DamagedFile
 from reflink.sources.files import found, lines, opened
 from reflink.sources.json_source import JsonSource, is_json
 from reflink.sources.openalex.manifest import check, listed
-from reflink.sources.openalex.works import gone, milliseconds, record
+from reflink.sources.openalex.works import gone, record
 from reflink.sources.source import SourceFile, SourceRecord
+from reflink.sources.values import milliseconds
 
 _PART: Final = re.compile(r"part[_-]\d+(?:\.jsonl)?(?:\.gz|\.parquet)?")
 _PARTITION: Final = re.compile(r"updated_date=(\d{4}-\d\d-\d\d)")

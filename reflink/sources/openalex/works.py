@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from reflink.entities import Ids, Work
 from reflink.errors import BadRecord
-from reflink.names import divided, is_group
 from reflink.sources import values
 from reflink.sources.languages import language_code
 from reflink.sources.source import SourceRecord
@@ -16,10 +14,7 @@ from reflink.sources.types import UNCITED, work_type
 from reflink.workids import work_id
 
 _KEY: Final = re.compile(r"(?i)(?:https?://openalex\.org/(?:works/)?)?(W\d{1,15})")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _DAY: Final = 86_400_000
-_DATE: Final = 10
 
 
 def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
@@ -27,7 +22,7 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
     key = work_key(value.get("id"))
     if key is None:
         raise BadRecord("no id of an OpenAlex work")
-    updated = milliseconds(value.get("updated_date"))
+    updated = values.milliseconds(value.get("updated_date"))
     kind = work_type("openalex", value.get("type_crossref")) or work_type("openalex", value.get("type"))
     if kind in UNCITED or value.get("is_paratext") is True:
         return SourceRecord(key, version if updated is None else updated, None)
@@ -39,7 +34,7 @@ def gone(work: Any, date: Any, into: Any = None) -> SourceRecord:
 
     The version is the end of the day, because the work may have been updated earlier on this day.
     """
-    key, other, day = work_key(work), work_key(into), milliseconds(date)
+    key, other, day = work_key(work), work_key(into), values.milliseconds(date)
     if key is None or day is None:
         raise BadRecord("no id of an OpenAlex work, or no date")
     return SourceRecord(key, day - day % _DAY + _DAY - 1, None, replaced_by=None if other == key else other)
@@ -51,22 +46,9 @@ def work_key(value: Any) -> str | None:
     return found[1].upper() if found else None
 
 
-def milliseconds(value: Any) -> int | None:
-    """Return the milliseconds since 1970 of an ISO date or time, or of a datetime; without a zone it is in UTC."""
-    if type(value) is str:
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    if not isinstance(value, datetime):
-        return None
-    found = ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND
-    return found if found >= 0 else None
-
-
 def _work(value: dict[str, Any], key: str, kind: str | None) -> Work:
     ids = _ids(value)
-    names, groups = _authors(value.get("authorships"))
+    names, groups = values.people((None, _name(each)) for each in values.mappings(value.get("authorships")))
     venue, others, issns = _venue(value, kind)
     biblio = values.mapping(value.get("biblio"))
     first, language = values.short(biblio.get("first_page")), value.get("language")
@@ -101,22 +83,10 @@ def _ids(value: dict[str, Any]) -> Ids:
     return values.ids(value.get("doi") if doi is None else doi, pmid, pmcid)
 
 
-def _authors(authorships: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return last names and names of groups in order, and the groups; the names as printed, else those of the profiles."""
-    names: list[str] = []
-    groups: list[str] = []
-    for each in values.mappings(authorships):
-        whole = values.short(each.get("raw_author_name")) or values.short(
-            values.mapping(each.get("author")).get("display_name")
-        )
-        if whole is None:
-            continue
-        if is_group(whole):
-            groups.append(whole)
-            names.append(whole)
-        elif last := divided(whole)[0]:
-            names.append(last)
-    return tuple(names), tuple(groups)
+def _name(authorship: dict[str, Any]) -> str | None:
+    """Return the name as printed, else that of the author's profile."""
+    printed = values.short(authorship.get("raw_author_name"))
+    return printed or values.short(values.mapping(authorship.get("author")).get("display_name"))
 
 
 def _venue(value: dict[str, Any], kind: str | None) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 
 from reflink.errors import BadDump, BadRecord, DamagedFile
 from reflink.sources.openalex import OpenAlex, record
-from reflink.sources.openalex.works import gone, milliseconds
+from reflink.sources.openalex.works import gone
 from reflink.sources.source import SourceFile, SourceRecord
+from reflink.sources.values import milliseconds
 from tests.data import shared_data
 from tests.profiles import examples
 from tests.reflink.sources.strategies import check, records_of, until_fault

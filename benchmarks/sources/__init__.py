@@ -1,0 +1,1 @@
+"""Measurements of `reflink.sources`: speed and memory of the readers."""

@@ -1,0 +1,65 @@
+"""Measure the readers of sources on one core.
+
+    python -m benchmarks.sources [readers] [--source NAME…] [--records 50000] [--rounds 5] [--json FILE]
+    python -m benchmarks.sources gunzip [--json FILE]
+    python -m benchmarks.sources generate NAME RECORDS FOLDER
+
+readers   Records a second of each reader, from the file to `SourceRecord`, beside decompression and parsing alone: gzip of the
+          standard library with orjson.loads of each line (or file of Crossref's dump), and the same with reflink's
+          decompression. On made-up files with sizes as in the real ones (benchmarks/sources/moulds.py). Medians of alternating
+          rounds, in seconds of processor time. Then the peak memory of a process that reads a file, and of one that reads four
+          times as many records; and the numbers of records and of bad records in the shared files.
+gunzip    Bytes a second of gzip of the standard library, isal as reflink uses it, and zlib-ng if it is installed.
+generate  Write made-up records of a source into a folder.
+
+The exit code is 1 if a reader misses the aim: 10,000 records a second, or half of gunzip and orjson alone, whichever is less,
+and less than 500 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import harness
+from benchmarks.sources import gunzip, readers
+from benchmarks.sources.generate import write
+from benchmarks.sources.moulds import MOULDS
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _arguments().parse_args(["readers"] if not (argv or sys.argv[1:]) else argv)
+    if arguments.what == "generate":
+        print(write(arguments.source, arguments.folder, arguments.records))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.what == "gunzip":
+            harness.save(arguments.json, gunzip.measure(Path(folder), arguments.rounds))
+            return 0
+        figures, met = readers.measure(arguments.source, Path(folder), arguments.records, arguments.rounds)
+    harness.save(arguments.json, figures)
+    return 0 if met else 1
+
+
+def _arguments() -> argparse.ArgumentParser:
+    made = harness.parser(__doc__, figures=False)
+    commands = made.add_subparsers(dest="what", required=True)
+    for name in ("readers", "gunzip"):
+        sub = commands.add_parser(name)
+        sub.add_argument("--rounds", type=int, default=5, help="measurements of each figure")
+        harness.add_json(sub)
+        if name == "readers":
+            sub.add_argument("--source", nargs="+", choices=tuple(MOULDS), default=tuple(MOULDS))
+            sub.add_argument("--records", type=int, default=50_000, help="of each made-up file")
+    sub = commands.add_parser("generate")
+    sub.add_argument("source", choices=tuple(MOULDS))
+    sub.add_argument("records", type=int)
+    sub.add_argument("folder", type=Path)
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())
