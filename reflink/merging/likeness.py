@@ -76,7 +76,8 @@ def _plainly_alike(a: Work, b: Work) -> bool:
 def _contradicted(a: Work, b: Work, found: Evidence) -> str | None:
     years = _years_between(a, b)
     contradictions = sum((found.authors == 0, years >= _YEARS, found.volume == 0, found.page == 0))
-    supported = found.authors >= _AUTHORS or (found.volume == 1 and found.page >= _EQUAL)
+    # Two abstracts on one page have one locator.
+    supported = found.authors >= _AUTHORS or (found.authors != found.authors and found.volume == 1 and found.page >= _EQUAL)
     if found.title < _SIMILAR and found.cover < _WITHIN and not _translated(a, b):
         if found.title >= _OTHER and not contradictions:
             return None

@@ -192,6 +192,19 @@ def test_two_dois_of_one_article_are_one_work_with_an_alias():
     assert [work.id for work in one.works()] == ["doi:10.1/a", "doi:10.1/b"]
 
 
+def test_two_abstracts_on_one_page_with_one_doi_are_two_works():
+    found, (conflict,) = settle(
+        [
+            article("medline", "420122", pmid="420122", doi="10.1/page"),
+            article(
+                "medline", "420123", pmid="420123", doi="10.1/page", title="Soil of rivers and lakes", authors=("Rey", "Diaz")
+            ),
+        ]
+    )
+    assert [each.work.ids for each in found] == [Ids(doi="10.1/page", pmid="420122"), Ids(pmid="420123")]
+    assert conflict.reason == "other titles and other fields"
+
+
 def test_a_translated_title_is_kept():
     german = "Das Wachstum der Fichten im Norden"
     (one,), _ = settle([article("medline", "1", pmid="1", doi="10.1/a"), article("crossref", "c", doi="10.1/a", title=german)])
