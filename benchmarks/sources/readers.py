@@ -122,9 +122,11 @@ def _isal(stored: IO[bytes]) -> Any:
 
 def _peak(name: str, path: Path) -> int:
     """Return the peak memory in bytes of a process that reads the file."""
+    # Not getrusage, whose maximum includes that of the process before it started this program.
     program = (
-        "import resource, sys; from pathlib import Path; from benchmarks.sources.readers import SOURCES, read; "
-        "read(SOURCES[sys.argv[1]], [Path(sys.argv[2])]); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "import sys; from pathlib import Path; from benchmarks.machine import process_memory; "
+        "from benchmarks.sources.readers import SOURCES, read; "
+        "read(SOURCES[sys.argv[1]], [Path(sys.argv[2])]); print(process_memory()['VmHWM'])"
     )
     done = subprocess.run([sys.executable, "-c", program, name, path], check=True, capture_output=True, text=True)
-    return int(done.stdout) * 1024
+    return int(done.stdout)
