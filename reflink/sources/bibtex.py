@@ -39,7 +39,7 @@ _EPRINTS: Final = {"arxiv": "arxiv", "pubmed": "pmid", "pmid": "pmid"}
 Fields = dict[str, str]
 
 
-class BibTeX(Source):
+class Bibtex(Source):
     """Entries of BibTeX files. Key: the DOI, else the citation key with a digest. Version: the time of the file."""
 
     name: ClassVar[str] = "bibtex"

@@ -6,8 +6,6 @@ Since 2026 the works are in ``data/jsonl/works`` and ``data/parquet/works``, eac
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -119,7 +117,7 @@ def _table(file: SourceFile) -> Iterator[SourceRecord | BadRecord]:
                 yield line
                 continue
             number, data = line
-            row = next(csv.reader(io.StringIO(data.decode("utf-8-sig", errors="replace"))), [])
+            row = [cell.strip('" \r\n') for cell in data.decode("utf-8-sig", errors="replace").split(",")]
             if not names:
                 names = row
                 continue

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.errors import BadRecord
-from reflink.sources.bibtex import BibTeX, Parser, entries, record
+from reflink.sources.bibtex import Bibtex, Parser, entries, record
 from reflink.sources.source import SourceFile
 from tests.data import shared_data
 from tests.profiles import examples
 from tests.reflink.sources.strategies import check
 
-SOURCE = BibTeX()
+SOURCE = Bibtex()
 LIBRARY = r"""
 A comment before.
 @string{jt = "Journal of Tests"}

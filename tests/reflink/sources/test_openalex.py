@@ -8,6 +8,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reflink.errors import BadDump, BadRecord, DamagedFile
 from reflink.sources.openalex import OpenAlex, record
@@ -156,6 +157,14 @@ def test_the_layout_before_2026(tmp_path):
         table.write_bytes(gzip.compress(f"merge_date,id,merge_into_id\n2023-06-06,{entity[0].upper()}1,W7\n".encode()))
     first, merged = read(tmp_path)
     assert (first.key, merged) == ("W1", SourceRecord("W1", milliseconds("2023-06-07") - 1, None, replaced_by="W7"))
+
+
+@given(st.binary(max_size=200))
+def test_any_table_gives_states_and_faults(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("table") / "deleted_ids.csv"
+    path.write_bytes(b"work_id,deleted_date\n" + data + b'\n"W7","2026-07-01"\n')
+    *_, last = SOURCE.read(SourceFile(path, path.name))
+    assert last.key == "W7"
 
 
 def test_an_incomplete_copy_is_refused(tmp_path):
