@@ -17,6 +17,7 @@ from reflink.sources.types import BOOKS, UNCITED, work_type
 from reflink.subtitles import joined
 from reflink.workids import work_id
 
+#: Relations that are read. Reviews of a manuscript are no works, so those of a work are left out.
 _RELATIONS: Final[dict[str, Relation]] = {
     "is-preprint-of": "preprint-of",
     "has-preprint": "has-preprint",
@@ -33,7 +34,6 @@ _RELATIONS: Final[dict[str, Relation]] = {
     "is-replaced-by": "has-version",
     "replaces": "version-of",
     "is-review-of": "reviews",
-    "has-review": "reviewed-by",
     "is-comment-on": "comments-on",
     "has-comment": "commented-by",
     "is-reply-to": "comments-on",

@@ -21,6 +21,8 @@ _TEX: Final = re.compile(r"(?is)<(tex-math|annotation)\b[^<>]*>[^<>]*</\1>|<!--.
 #: Tags at which words end.
 _BREAK: Final = re.compile(r"(?i)</?(?:jats:)?(?:p|br|hr|div|break|title|sec|list-item)\b[^<>]*>")
 _REFERENCE: Final = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,31});")
+#: White space that remains of tags within brackets and before marks: "( <i>E. coli</i> )".
+_LOOSE: Final = re.compile(r"(?<=[(\[])\s+|\s+(?=[)\],.;])")
 #: Rounds of removal: "&amp;lt;i&amp;gt;" needs three.
 _ROUNDS: Final = 3
 
@@ -30,7 +32,7 @@ def plain(text: str) -> str:
     text = text[:MAX_TEXT]
     for _ in range(_ROUNDS):
         if "<" in text:
-            text = _TAG.sub("", _BREAK.sub(" ", _TEX.sub("", text)))
+            text = _LOOSE.sub("", _TAG.sub("", _BREAK.sub(" ", _TEX.sub("", text))))
         if "&" not in text:
             break
         text = _REFERENCE.sub(_character, text)

@@ -23,6 +23,7 @@ from tests.reflink.sources.strategies import VALUES
         ("<mml:math><mml:mi>x</mml:mi></mml:math>", "x"),
         ("Sum <tex-math>$$\\sum$$</tex-math> of x", "Sum of x"),
         ("AT&T; R&D &unknown; &#xD800;", "AT&T; R&D &unknown; \ufffd"),
+        ("Clams (\n <i>Tridacna maxima</i>\n ), large", "Clams (Tridacna maxima), large"),
         ("caf&#233;", "café"),
     ],
 )
