@@ -218,4 +218,4 @@ def _related(value: dict[str, Any], own: Ids) -> tuple[tuple[Related, ...], str 
                 # A publisher that retracts an article in its own record states an update of the record by itself.
                 add(kinds[1 if not itself.isdisjoint(ids.keys()) else side], ids, word)
     related = tuple(found.values())
-    return related, values.status((*related, *stated))
+    return related[-values.MAX_RELATED :], values.status((*related, *stated))  # the notices are last

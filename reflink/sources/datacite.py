@@ -172,7 +172,7 @@ def _related(value: dict[str, Any], own: Ids) -> tuple[Related, ...]:
             if keys and itself.isdisjoint(keys):
                 kind = _RELATIONS[word]
                 found.setdefault((kind, keys), Related.made({"kind": kind, "ids": ids, "stated": word}))
-    return tuple(found.values())
+    return tuple(found.values())[: values.MAX_RELATED]
 
 
 def _text(value: Any) -> str | None:

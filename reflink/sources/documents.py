@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO, Any, Final, cast
 
 import numpy as np
@@ -91,10 +92,11 @@ def _single(window: _Window, limit: int) -> dict[str, Any] | None:
     first, newline, _ = window.data[window.at :].partition(b"\n")
     if newline and isinstance(_parsed(first, ""), dict):
         return None
-    while len(window.data) - window.at <= limit:
-        if not window.more(len(window.data)):
-            value = _parsed(window.data[window.at :], "")
-            return value if isinstance(value, dict) else None
+    with suppress(*_FAULTS):  # raised again behind the lines before it
+        while len(window.data) - window.at <= limit:
+            if not window.more(len(window.data)):
+                value = _parsed(window.data[window.at :], "")
+                return value if isinstance(value, dict) else None
     return None
 
 

@@ -14,6 +14,7 @@ from reflink.sources import values
 from reflink.sources.files import COMPRESSED, MAX_RECORD, found, lines
 from reflink.sources.json_source import is_archive
 from reflink.sources.languages import language_code
+from reflink.sources.markup import MAX_TEXT
 from reflink.sources.members import read_members
 from reflink.sources.pages import first_and_last
 from reflink.sources.source import Source, SourceFile, SourceRecord
@@ -97,7 +98,7 @@ def fielded(content: IO[bytes], name: str) -> Iterator[tuple[int, Fields | BadRe
             start = start if fields else number
             fields.setdefault(tag, []).append((tagged[2] or "").strip())
             last = tag
-        else:
+        elif len(fields[last][-1]) < MAX_TEXT:
             fields[last][-1] += f" {text.strip()}"
     if fields:
         yield start, fields

@@ -16,6 +16,9 @@ from reflink.sources.markup import plain
 
 #: Maximum number of authors, ISSNs, relations and similar of a work.
 MAX_MANY: Final = 10_000
+#: Maximum number of titles or of names of a venue, and of relations of a work.
+MAX_TEXTS: Final = 100
+MAX_RELATED: Final = 1000
 #: Maximum number of characters of a name, volume or number.
 MAX_SHORT: Final = 300
 #: The versions of records are less than this.
@@ -62,8 +65,8 @@ def listed(value: Any) -> list[Any]:
 
 
 def texts(value: Any) -> list[str]:
-    """Return the texts of a list, or of one value, without repetitions."""
-    return list(dict.fromkeys(found for each in listed(value) if (found := text(each))))
+    """Return the texts of a list, at most ``MAX_TEXTS``, or of one value, without repetitions."""
+    return list(dict.fromkeys(found for each in listed(value)[:MAX_TEXTS] if (found := text(each))))
 
 
 def mapping(value: Any) -> dict[str, Any]:

@@ -113,6 +113,15 @@ def test_relations_and_the_status_of_the_updated_work():
     assert (withdrawn_in_place.status, withdrawn_in_place.related) == ("retracted", ())
 
 
+def test_titles_and_relations_without_number_are_cut_and_the_status_stays():
+    many = [f"T{number}" for number in range(2000)]
+    others = [{"id-type": "doi", "id": f"10.5555/v{number}"} for number in range(3000)]
+    found = work(title=many, container_title=many, relation={"has-version": others},
+                 updated_by=[{"DOI": "10.5555/n", "type": "retraction"}])  # fmt: skip
+    assert (found.status, found.related[-1].kind) == ("retracted", "retracted-by")
+    assert len(found.to_json()) < 100_000
+
+
 def test_records_that_are_no_works_are_withdrawn():
     found = record({"DOI": "10.5555/fig1", "type": "component", "indexed": {"timestamp": 7}})
     assert found == SourceRecord("10.5555/fig1", 7, None)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reflink.errors import BadRecord
 from reflink.sources.documents import documents
+from reflink.storage.decompression import decompressed
 from tests.profiles import examples
 from tests.reflink.sources.strategies import until_fault
 
@@ -125,6 +126,16 @@ def test_a_list_that_does_not_end_gives_the_records_before():
 def test_a_long_line_in_the_beginning_needs_no_list():
     record = {"title": "x" * 500_000, "DOI": "10.1/x"}
     assert values(json.dumps(record).encode() + b"\n" + json.dumps(record).encode()) == [record, record]
+
+
+def test_a_truncated_file_with_a_bad_first_line_gives_the_lines_before_its_end():
+    data = b"bad\n" + b"".join(b'{"a":%d}\n' % (number * 7919 % 100_003) for number in range(60_000))
+    packed = io.BytesIO(gzip.compress(data)[:-100])
+    found, fault = until_fault(documents(decompressed(packed.getvalue()[:6], packed), "f"))
+    assert isinstance(fault, EOFError)
+    assert isinstance(found[0], BadRecord)
+    assert len(found) > 59_000
+    assert all(not isinstance(each, BadRecord) for each in found[1:])
 
 
 def test_a_compressed_file_can_be_given():

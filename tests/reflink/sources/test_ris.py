@@ -109,6 +109,11 @@ def test_bad_records_cost_only_themselves(tmp_path):
     assert str(bad) == "x.ris: no record"
 
 
+def test_a_value_of_very_many_lines_takes_bounded_time():
+    (found,) = read("TY  - JOUR\nT1  - T\n" + "xxxxxxxxx\n" * 1_000_000)
+    assert found.work.title.startswith("T xxx")
+
+
 @settings(max_examples=examples(300))
 @given(st.text("TYERAUPMIDSN0123456789 -\n\u00e4/xK", max_size=300) | st.binary(max_size=200))
 def test_any_text_gives_records_or_faults(text):
