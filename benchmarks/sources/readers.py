@@ -62,7 +62,7 @@ def measure(names: Sequence[str], folder: Path, records: int, rounds: int) -> tu
             " ".join(f"{key}={value if isinstance(value, str) else format(value, ',')}" for key, value in found.items()),
             flush=True,
         )
-    return {"records_per_second": figures}, met
+    return figures, met
 
 
 def read(source: Source, paths: Sequence[Path]) -> int:
