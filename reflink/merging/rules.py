@@ -41,6 +41,9 @@ class Rules(BaseModel):
     join_preprints: bool = Field(
         default=False, description="Whether a preprint and the published article are one work if a record names both."
     )
+    compare: bool = Field(
+        default=False, description="Compare records that share no identifier, and join those that are probably one article."
+    )
     min_probability: Annotated[float, Field(ge=0.5, le=1)] = Field(
         default=0.95, description="Minimum probability that two records without a common identifier are joined."
     )

@@ -16,7 +16,7 @@ from typing import Final
 from rocksdict import WriteBatch
 
 from reflink.catalog.filters import Filters
-from reflink.entities import Ids, Work
+from reflink.entities import Work
 from reflink.merging import Conflict, Member, Merged, Rules, settle
 from reflink.updating.encoded import id_of, identifiers
 from reflink.updating.layout import (
@@ -36,8 +36,8 @@ from reflink.updating.layout import (
     refs,
     source_of,
 )
+from reflink.updating.matching import pairs_of
 from reflink.updating.state import State
-from reflink.workids import work_id
 
 #: Number of dirty records per batch.
 _BATCH: Final = 500
@@ -58,10 +58,11 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """A connected set of records. ``shared``: the identifiers that too many records have."""
+    """A connected set of records. ``crowded``: identifiers that too many records have. ``pairs``: probabilities of pairs."""
 
     rows: dict[bytes, Row]
-    shared: frozenset[bytes]
+    crowded: frozenset[str]
+    pairs: dict[tuple[bytes, bytes], float]
 
 
 def settle_dirty(
@@ -80,7 +81,7 @@ def settle_dirty(
             batch.delete(DIRTY + ref)
             if ref in seen:
                 continue
-            found = _connected(state, ref)
+            found = _connected(state, ref, rules)
             seen |= found.rows.keys()
             for row_ref in found.rows:
                 batch.delete(DIRTY + row_ref)
@@ -115,10 +116,11 @@ def _dirty(state: State) -> list[bytes]:
     return chunk
 
 
-def _connected(state: State, start: bytes) -> _Set:
-    """Return the records connected to ``start``; without records that are withdrawn, except ``start`` itself."""
+def _connected(state: State, start: bytes, rules: Rules) -> _Set:
+    """Return the records connected to ``start`` by identifiers, and by pairs that are probably one article."""
     rows: dict[bytes, Row] = {}
-    waiting, keys, shared = [start], set[bytes](), set[bytes]()
+    waiting, keys, crowded = [start], set[bytes](), set[str]()
+    pairs: dict[tuple[bytes, bytes], float] = {}
     while waiting:
         new = set[bytes]()
         for ref, value in zip(waiting, state.get_many([RECORD + ref for ref in waiting]), strict=True):
@@ -132,37 +134,30 @@ def _connected(state: State, start: bytes) -> _Set:
         ordered, found = sorted(new), set[bytes]()
         for key, value in zip(ordered, state.get_many([IDENTIFIER + key for key in ordered]), strict=True):
             if value == TOO_MANY:
-                shared.add(key)
+                crowded.add(key.decode(errors="surrogatepass"))
             else:
                 found |= refs(value or b"")
+        if rules.compare:
+            for ref, others in zip(waiting, pairs_of(state, waiting), strict=True):
+                pairs |= {(ref, other): probability for other, probability in others.items()}
+                found |= {other for other, probability in others.items() if probability >= rules.min_probability}
         waiting = sorted(found - rows.keys())[: max(0, MAX_RECORDS - len(rows))]
-    return _Set(rows, frozenset(shared))
+    return _Set(rows, frozenset(crowded), pairs)
 
 
 def _works(found: _Set, rules: Rules) -> tuple[list[Merged], Sequence[Conflict]]:
     """Return the works of a set of records."""
-    members = []
+    members, place = list[Member](), dict[bytes, int]()
     for ref in sorted(found.rows):
         row = found.rows[ref]
         if row.json:
             source, key = source_of(ref)
-            work = Work.from_json(row.json)
-            if found.shared:
-                work = _without(work, found.shared, source, key)
-            members.append(Member(source, key, work, row.partial))
+            members.append(Member(source, key, Work.from_json(row.json), row.partial))
+            place[ref] = len(place)
     if not members:
         return [], ()
-    return settle(members, (), rules)
-
-
-def _without(work: Work, shared: frozenset[bytes], source: str, key: str) -> Work:
-    """Return the work without identifiers that too many records have, except the record's own key."""
-    names = [name.partition(":") for name in work.ids.keys()]  # noqa: SIM118 - a method of Ids
-    kept = {kind: value for kind, _, value in names if f"{kind}:{value}".encode() not in shared or value == key}
-    if len(kept) == len(names):
-        return work
-    ids = Ids(**kept)
-    return work.model_copy(update={"ids": ids, "id": work_id(ids, f"{source}:{key}")})
+    same = [(place[a], place[b], probability) for (a, b), probability in found.pairs.items() if a in place and b in place]
+    return settle(members, same, rules, found.crowded)
 
 
 class _Writer:

@@ -12,11 +12,13 @@ import orjson
 
 from reflink.catalog.filters import Filters
 from reflink.errors import BadDump
+from reflink.grouping.sameness import Sameness
 from reflink.merging import Conflict, Rules
 from reflink.sources.source import Source, SourceFile
 from reflink.updating.applying import Counts, apply
 from reflink.updating.encoded import Encoded
 from reflink.updating.layout import DIRTY, RECORD, Row, file_key
+from reflink.updating.matching import match_dirty
 from reflink.updating.reading import Task, read_all
 from reflink.updating.settling import Settled, settle_dirty
 from reflink.updating.state import State
@@ -109,11 +111,14 @@ def update(
             tasks.append(Task(each.source, SourceFile(file.path, file.name, file.version, edition, file.expected)))
             report.newest = max(report.newest, file.path.stat().st_mtime)
     wanted = [task for task in tasks if _wanted(state, task, editions, limits.again, reports)]
-    _read(state, wanted, filters, limits.jobs, reports, on_fault, progress)
+    _read(state, wanted, filters, limits.jobs, not rules.compare, reports, on_fault, progress)
     for name, edition in editions.items():
         if not reports[name].damaged and edition > _edition(state, name):
             reports[name].removed = _remove_older(state, name, edition, limits.max_removed)
             state.set_fact(f"edition {name}", edition)
+    if rules.compare:
+        sameness = Sameness(join_preprints=rules.join_preprints)
+        match_dirty(state, sameness, rules.min_probability, lambda done: progress("comparing", done, 0))
     settled = settle_dirty(state, rules, filters, on_conflict, lambda done: progress("merging", done, 0))
     for name, report in reports.items():
         state.set_fact(f"newest {name}", report.newest)
@@ -162,6 +167,7 @@ def _read(
     tasks: Sequence[Task],
     filters: Filters,
     jobs: int,
+    direct: bool,
     reports: dict[str, SourceReport],
     on_fault: Callable[[str], object],
     progress: Progress,
@@ -174,7 +180,7 @@ def _read(
         name, file = task.source.name, task.file
         report = reports[name]
         assert file.edition is not None
-        report.counts.add(apply(state, batch.records, file.edition, direct=True))
+        report.counts.add(apply(state, batch.records, file.edition, direct=direct))
         records[batch.task] += len(batch.records) + batch.bad
         report.bad += batch.bad
         for fault in batch.faults:
