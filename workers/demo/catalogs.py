@@ -71,6 +71,26 @@ def build(
     return folder
 
 
+def imported(source: str, path: Path, cache: Path) -> Path:
+    """Return the works of a source's file or folder as JSON lines, imported by ``reflink catalog import`` if it has changed.
+
+    Records that cannot be read are reported and left out. Raises LocalSetupError.
+    """
+    files = sorted(each for each in ([path] if path.is_file() else path.rglob("*")) if each.is_file())
+    about = [
+        (source, path.absolute().as_posix()),
+        *((each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in files),
+    ]
+    works = cache / "imports" / f"{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}.jsonl.gz"
+    if not works.exists():
+        works.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "reflink.cli", "catalog", "import", source, str(path), "--out", str(works)]
+        subprocess.run(command, check=False)
+        if not works.exists():
+            raise LocalSetupError(f"`reflink catalog import {source} {path}` failed")
+    return works
+
+
 def linked_copy(folder: Path, to: Path) -> Path:
     """Copy a snapshot in order to bind the copy to a topic; the immutable files are hard links, except for the manifest."""
 

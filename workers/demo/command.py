@@ -49,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--catalog", type=Path, metavar="FILE", help="works as JSON lines, optionally .gz (default: examples/works.jsonl)"
     )
     parser.add_argument(
+        "--source",
+        metavar="SOURCE",
+        help="the catalog is a file or folder of this source, which is imported first (reflink catalog sources)",
+    )
+    parser.add_argument(
         "--expected",
         type=Path,
         metavar="FILE",
@@ -72,8 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
             complain(f"reflink-worker: {line}")
         return 1
     papers, catalog, expected = chosen(arguments)
+    from workers.demo import catalogs
     from workers.demo.demonstration import Demonstration
+    from workers.devkit.broker import default_cache
 
+    if arguments.source is not None:
+        catalog = catalogs.imported(arguments.source, catalog, default_cache())
     try:
         with signals_interrupt():
             return Demonstration(
@@ -104,6 +113,8 @@ def chosen(arguments: argparse.Namespace) -> tuple[Path, Path, Path | None]:
     for option, path in given.items():
         if path is not None and not path.exists():
             raise ReflinkError(f"--{option}: {path} does not exist")
+    if arguments.source is not None and arguments.catalog is None:
+        raise ReflinkError("--source: name the files of the source with --catalog")
     if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
         raise ReflinkError(f"--json: the folder of {arguments.json} does not exist")
     keep: Path | None = arguments.keep

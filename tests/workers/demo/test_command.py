@@ -22,6 +22,7 @@ from workers.demo.demonstration import workspace
 from workers.demo.display import Display, State
 from workers.demo.papers import Published, expect_papers, publish_wave, waves
 from workers.devkit import broker as local_broker
+from workers.devkit.errors import LocalSetupError
 from workers.devkit.requirements import missing_needs
 from workers.kafka.bulk_producer import Sender
 
@@ -220,3 +221,23 @@ def test_progress_on_a_terminal_is_bars() -> None:
     with Display(console).progress("papers") as draw:
         draw(STATE)
     assert "5/7" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_files_of_a_source_are_imported_once(tmp_path: Path) -> None:
+    lines = '{"DOI": "10.1000/a", "title": ["One thing"], "type": "journal-article"}\n'
+    (tmp_path / "crossref").mkdir()
+    (tmp_path / "crossref" / "works.jsonl").write_text(lines)
+    works = catalogs.imported("crossref", tmp_path / "crossref", tmp_path / "cache")
+    assert gzip.decompress(works.read_bytes()).startswith(b'{"id":"doi:10.1000/a"')
+    made = works.stat().st_mtime_ns
+    assert catalogs.imported("crossref", tmp_path / "crossref", tmp_path / "cache") == works
+    assert works.stat().st_mtime_ns == made
+    (tmp_path / "crossref" / "works.jsonl").write_text(lines + lines.replace("10.1000/a", "10.1000/b"))
+    assert catalogs.imported("crossref", tmp_path / "crossref", tmp_path / "cache") != works
+
+
+def test_a_source_without_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LocalSetupError, match="import crossref"):
+        catalogs.imported("crossref", tmp_path, tmp_path / "cache")
+    with pytest.raises(ReflinkError, match="--source: name the files"):
+        command.chosen(arguments("--source", "crossref"))
