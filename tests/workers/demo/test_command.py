@@ -238,6 +238,6 @@ def test_the_files_of_a_source_are_imported_once(tmp_path: Path) -> None:
 
 def test_a_source_without_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LocalSetupError, match="import crossref"):
-        catalogs.imported("crossref", tmp_path, tmp_path / "cache")
+        catalogs.imported("crossref", tmp_path / "nowhere", tmp_path / "cache")
     with pytest.raises(ReflinkError, match="--source: name the files"):
         command.chosen(arguments("--source", "crossref"))
