@@ -11,17 +11,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from reflink.catalog.filters import Filters
 from reflink.cli import OK, SOME_FAILED
-from reflink.cli.output import complain, console, table, write_json
+from reflink.cli.output import add_json, complain, console, table, write_json
 from reflink.merging import Conflict, Rules, read_rules
 from reflink.sources.registry import NAMES, source
 from reflink.terminal import Terminal
 from reflink.updating import Limits, Report, State, update
 from reflink.updating.config import Config, read_config
 from reflink.updating.output import write_changes, write_works
+from reflink.updating.provenance import provenance
 
 _IMPORT: Final = """An interrupted import continues when the same command is run again. Files that are broken or of other kinds
 are reported, and cost nothing else.
@@ -79,6 +81,14 @@ def add_to(commands: Any) -> None:
     add_reading(sub)
     sub.set_defaults(action=_update)
 
+    about = "Show the source records of a work, and the record that each of its fields came from."
+    example = "example:\n  reflink catalog provenance pmid:11846609 --state state/\n\nexit code 1: no record was found"
+    sub = commands.add_parser("provenance", help=about, description=about, epilog=example, formatter_class=raw)
+    sub.add_argument("name", metavar="ID", help="doi:10.…, pmid:…, pmcid:PMC…, arxiv:…, the id of a work, or 'SOURCE KEY'")
+    sub.add_argument("--state", type=Path, required=True, metavar="DIR", help="the state of reflink catalog update")
+    add_json(sub)
+    sub.set_defaults(action=_provenance)
+
     about = "List the sources that can be imported."
     sub = commands.add_parser("sources", help=about, description=about)
     sub.set_defaults(action=_sources)
@@ -106,6 +116,26 @@ def _sources(_: argparse.Namespace) -> int:
     for name in NAMES:
         rows.add_row(name, source(name).about)
     console().print(rows)
+    return OK
+
+
+def _provenance(args: argparse.Namespace) -> int:
+    with State(args.state) as state:
+        found = provenance(state, args.name)
+    if not found:
+        complain(f"{args.state}: no record of {args.name}")
+        return SOME_FAILED
+    for merged in found:
+        members = {each.name: each.work.to_dict() for each in merged.members}
+        if args.json:
+            write_json({"work": merged.work.to_dict(), "fields": merged.provenance, "records": members})
+            continue
+        rows = table((("field", None), ("value", 3), ("record", 2)))
+        (first, *_) = members
+        for name, value in merged.work.to_dict().items():
+            origin = "" if name == "id" else merged.provenance.get(name, first)
+            rows.add_row(name, value if isinstance(value, str) else orjson.dumps(value).decode(), origin)
+        console().print(rows)
     return OK
 
 

@@ -1,9 +1,9 @@
 """Determine the works of dirty records anew: the records of one article become one work.
 
-1. The works of a connected set of records depend on these records alone, not on the order in which they arrived.
-2. A work's row names its records. A set that gives up a work removes only its own records from the row, so a work moves from
-   one set to another in whatever order the sets are settled.
-3. A batch holds whole sets, so a killed process repeats a set or has settled it.
+1. The works of a component depend on its records alone, not on the order in which they arrived.
+2. A work's row names its records. A component that gives up a work removes only its own records from the row, so a work moves
+   from one component to another in whatever order they are settled.
+3. A batch holds whole components, so a killed process repeats a component or has settled it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from typing import Final
 from rocksdict import WriteBatch
 
 from reflink.catalog.filters import Filters
-from reflink.entities import Work
-from reflink.merging import Conflict, Member, Merged, Rules, settle
-from reflink.updating.encoded import id_of, identifiers
+from reflink.merging import Conflict, Merged, Rules
+from reflink.updating.components import component_of, works_of
+from reflink.updating.encoded import id_of
 from reflink.updating.layout import (
     ALONE,
     CHANGED,
     DIRTY,
-    IDENTIFIER,
     PARTIAL,
     RECORD,
-    TOO_MANY,
     WORK,
     Published,
     Row,
@@ -34,15 +32,11 @@ from reflink.updating.layout import (
     join,
     ref_of,
     refs,
-    source_of,
 )
-from reflink.updating.matching import pairs_of
 from reflink.updating.state import State
 
 #: Number of dirty records per batch.
 _BATCH: Final = 500
-#: Maximum number of records in a set. A larger one is cut at this number: identifiers chain unlike records.
-MAX_RECORDS: Final = 256
 
 
 @dataclass
@@ -54,15 +48,6 @@ class Settled:
     merged: int = 0
     filtered: Counter[str] = field(default_factory=Counter)
     conflicts: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Set:
-    """A connected set of records. ``crowded``: identifiers that too many records have. ``pairs``: probabilities of pairs."""
-
-    rows: dict[bytes, Row]
-    crowded: frozenset[str]
-    pairs: dict[tuple[bytes, bytes], float]
 
 
 def settle_dirty(
@@ -81,11 +66,11 @@ def settle_dirty(
             batch.delete(DIRTY + ref)
             if ref in seen:
                 continue
-            found = _connected(state, ref, rules)
+            found = component_of(state, ref, rules)
             seen |= found.rows.keys()
             for row_ref in found.rows:
                 batch.delete(DIRTY + row_ref)
-            works, conflicts = _works(found, rules)
+            works, conflicts = works_of(found, rules)
             for conflict in conflicts:
                 on_conflict(conflict)
             kept: list[Merged] = []
@@ -116,59 +101,15 @@ def _dirty(state: State) -> list[bytes]:
     return chunk
 
 
-def _connected(state: State, start: bytes, rules: Rules) -> _Set:
-    """Return the records connected to ``start`` by identifiers, and by pairs that are probably one article."""
-    rows: dict[bytes, Row] = {}
-    waiting, keys, crowded = [start], set[bytes](), set[str]()
-    pairs: dict[tuple[bytes, bytes], float] = {}
-    while waiting:
-        new = set[bytes]()
-        for ref, value in zip(waiting, state.get_many([RECORD + ref for ref in waiting]), strict=True):
-            if value is None:
-                continue
-            rows[ref] = row = Row.from_bytes(value)
-            if row.json:
-                new.update(identifiers(Work.from_json(row.json)))
-        new -= keys
-        keys |= new
-        ordered, found = sorted(new), set[bytes]()
-        for key, value in zip(ordered, state.get_many([IDENTIFIER + key for key in ordered]), strict=True):
-            if value == TOO_MANY:
-                crowded.add(key.decode(errors="surrogatepass"))
-            else:
-                found |= refs(value or b"")
-        if rules.compare:
-            for ref, others in zip(waiting, pairs_of(state, waiting), strict=True):
-                pairs |= {(ref, other): probability for other, probability in others.items()}
-                found |= {other for other, probability in others.items() if probability >= rules.min_probability}
-        waiting = sorted(found - rows.keys())[: max(0, MAX_RECORDS - len(rows))]
-    return _Set(rows, frozenset(crowded), pairs)
-
-
-def _works(found: _Set, rules: Rules) -> tuple[list[Merged], Sequence[Conflict]]:
-    """Return the works of a set of records."""
-    members, place = list[Member](), dict[bytes, int]()
-    for ref in sorted(found.rows):
-        row = found.rows[ref]
-        if row.json:
-            source, key = source_of(ref)
-            members.append(Member(source, key, Work.from_json(row.json), row.partial))
-            place[ref] = len(place)
-    if not members:
-        return [], ()
-    same = [(place[a], place[b], probability) for (a, b), probability in found.pairs.items() if a in place and b in place]
-    return settle(members, same, rules, found.crowded)
-
-
 class _Writer:
-    """Writes the works of sets to a batch; sees its own rows of works, which later sets of the batch may share."""
+    """Writes the works of components to a batch; sees its own rows of works, which later components of the batch may share."""
 
     def __init__(self, state: State, batch: WriteBatch) -> None:
         self._state, self._batch = state, batch
         self._works: dict[bytes, Published | None] = {}
 
     def write(self, rows: dict[bytes, Row], works: Sequence[Merged]) -> None:
-        """Replace the works of a set of records by ``works``."""
+        """Replace the works of a component by ``works``."""
         of_record: dict[bytes, tuple[bytes, int]] = {}
         new: dict[bytes, Published] = {}
         for merged in works:
@@ -212,6 +153,8 @@ class _Writer:
         if before is None or before.members.isdisjoint(members):
             return
         left = before.members - members
+        for ref in left:  # their work is no longer what they make
+            self._batch.put(DIRTY + ref, b"")
         self._works[name] = before._replace(members=left) if left else None
         if not left:
             self._batch.put(CHANGED + name, b"")

@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
+from reflink.catalog.filters import Filters
 from reflink.errors import BadDump, StateFailed
+from reflink.merging import Conflict
 from reflink.updating import Input, Limits, Report, State, export, pending, published, update
+from reflink.updating.components import MAX_RECORDS
+from reflink.updating.layout import MAX_BEARERS
+from reflink.updating.provenance import provenance
 from tests.reflink.updating.sources import Lines, Others, write
 
 
@@ -217,3 +222,61 @@ def test_a_state_is_open_in_one_process_only_and_of_one_format(state: State, tmp
         other.set_fact("format", 99)
     with pytest.raises(StateFailed, match="format 99"):
         State(tmp_path / "other")
+
+
+def test_an_identifier_of_too_many_records_joins_none_of_them(state: State, tmp_path: Path):
+    junk = [{"key": f"j{n}", "doi": "10.1000/junk", "title": f"Chapter {n} of a long book"} for n in range(MAX_BEARERS + 2)]
+    write(tmp_path / "in/1.jsonl", *junk)
+    run(state, tmp_path / "in")
+    found = works(state)
+    assert len(found) == len(junk)
+    assert not any("ids" in work for work in found.values())
+    write(tmp_path / "in/2.jsonl", {"key": "late", "doi": "10.1000/junk", "title": "Another chapter of it"})
+    run(state, tmp_path / "in")
+    assert "lines:late" in works(state)
+
+
+def test_records_of_a_too_large_component_stay_alone(state: State, tmp_path: Path):
+    number = MAX_RECORDS + 1
+    chain = [
+        {"key": f"c{n}", "pmid": str(n // 2 + 1), "doi": f"10.1000/{(n + 1) // 2}", "title": f"Title {n}"}
+        for n in range(number)
+    ]
+    write(tmp_path / "in/1.jsonl", *chain)
+    run(state, tmp_path / "in")
+    found = works(state)
+    assert len(found) == number
+    assert not any("ids" in work for work in found.values())
+
+
+def test_works_that_a_filter_leaves_out_are_counted_and_come_back_without_it(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B | {"title": "Short"})
+    inputs = [Input(Lines(), (tmp_path / "in",))]
+    report = update(state, inputs, filters=Filters(min_title=8))
+    assert (works(state).keys(), report.settled.filtered) == ({"doi:10.1000/a"}, {"title": 1})
+    publish(state)
+    assert update(state, inputs, filters=Filters(min_title=8)).settled.filtered == {}
+    update(state, inputs)
+    assert publish(state) == {"pmid:2": True}
+    assert update(state, inputs, filters=Filters(min_title=100)).settled.filtered == {"title": 2}
+    assert publish(state) == {"doi:10.1000/a": False, "pmid:2": False}
+
+
+def test_unlike_records_with_one_identifier_are_reported(state: State, tmp_path: Path):
+    other = {"key": "x", "doi": "10.1000/a", "title": "A completely different subject", "authors": ["Other"], "year": 1950}
+    write(tmp_path / "in/1.jsonl", A | {"authors": ["Doe"], "year": 2000}, other)
+    found: list[Conflict] = []
+    update(state, [Input(Lines(), (tmp_path / "in",))], on_conflict=found.append)
+    assert [conflict.identifier for conflict in found] == ["doi:10.1000/a"]
+    assert len(works(state)) == 2
+
+
+def test_the_origin_of_each_field_is_shown(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A | {"authors": ["Doe"]})
+    write(tmp_path / "other/1.jsonl", {"key": "x", "doi": "10.1000/a", "pmid": "9", "title": "Title of a", "year": 2000})
+    run(state, tmp_path / "in", others=tmp_path / "other")
+    for name in ("doi:10.1000/a", "pmid:9", "lines a", "others x"):
+        (merged,) = provenance(state, name)
+        assert {member.name for member in merged.members} == {"lines/a", "others/x"}
+        assert (merged.provenance["authors"], merged.provenance["year"]) == ("lines/a", "others/x")
+    assert provenance(state, "pmid:10") == []
