@@ -128,7 +128,8 @@ def apply(state: State, records: Iterable[Encoded], edition: int, *, direct: boo
             near |= index.others(key, each.ref)
             index.add(key, each.ref)
         dirty |= near
-        if direct and row is None and each.plain and not near:
+        crowded = any(index.refs[key] is None for key in each.identifiers)
+        if direct and row is None and each.plain and not near and not crowded:
             fresh[each.ref] = each
             continue
         if row is not None or each.json:

@@ -1,8 +1,8 @@
 """Find the records that may be of one work: a component of the records connected by identifiers or by a probable match.
 
-An identifier of more than MAX_BEARERS records connects none, and the records of a component of more than MAX_RECORDS stay alone:
-such identifiers are wrong. Only beyond these limits, which real data reach in junk only, does the result depend on the order of
-arrival: an identifier above the limit stays ignored, and works of unchanged records stay until these change.
+An identifier of more than MAX_BEARERS records connects none, and the records of a component of more than MAX_RECORDS stay
+alone, since such identifiers are wrong. Beyond these limits, and only there, the result depends on the order of arrival: an
+identifier above the limit stays ignored, and works of unchanged records stay until these change.
 """
 
 from __future__ import annotations
