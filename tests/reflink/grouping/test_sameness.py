@@ -109,3 +109,13 @@ def test_preprints_are_joined_on_request():
     preprint = record(type="posted-content", doi="10.1101/012345", venue="bioRxiv", volume=None, fpage=None)
     assert probability(preprint, record(doi="10.1/a")) == 0
     assert Sameness(join_preprints=True).probabilities([(preprint, record(doi="10.1/a"))])[0] > 0
+
+
+def test_letters_of_different_authors_under_one_title_on_one_page_are_two_articles():
+    both = {"title": "Estrogen use and endometrial cancer", "venue": "A journal", "year": 1979, "volume": "300", "fpage": "922"}
+    one = Work(id="pmid:1", ids=Ids(pmid="1"), authors=("Boyers", "Buster"), **both)
+    two = Work(id="pmid:2", ids=Ids(pmid="2"), authors=("Sturgis",), **both)
+    again = Work(id="pmid:3", ids=Ids(pmid="3"), authors=("Boyers", "Buster"), **both)
+    apart, same = Sameness().probabilities([(one, two), (one, again)])
+    assert apart == 0
+    assert same > 0.9
