@@ -7,8 +7,8 @@ works, so some differences that it forgives keep records apart:
    year and all letters of the title.
 2. A preprint and a published work, a book and its chapter, a notice and another work are not one article.
 3. Two identifiers of one kind that differ are no proof of two articles: PubMed has the Spanish and the English edition of an
-   article under two PMIDs. But then titles and pages must agree, and volume, year and all authors must not differ, as the authors
-   of two letters on one page do; notices are not joined. Versions of a DOI ("….1" and "….2" of F1000, "…/v1") do not differ.
+   article under two PMIDs. But then titles and pages must agree, and volume, year and all authors must not differ, as they do
+   in two letters on one page; notices are not joined. Versions of a DOI ("….1" and "….2" of F1000, "…/v1") do not differ.
 """
 
 from __future__ import annotations
