@@ -67,7 +67,6 @@ def test_wrong_settings_are_refused(settings: dict[str, Any]):
 
 
 def test_a_language_is_detected_on_request():
-    pytest.importorskip("pycld2", reason="the extra languages is not installed")
     filters = Filters(languages=("en",), detect_language=True)
     assert filters.reason(work(title=GERMAN)) == "language"
     assert filters.reason(work()) is None
@@ -77,7 +76,6 @@ def test_a_language_is_detected_on_request():
 
 @given(instances(Work))
 def test_any_title_is_read(each: Work):
-    pytest.importorskip("pycld2", reason="the extra languages is not installed")
     for title in (each.title or "", "\udc80\x00\uffff", GERMAN * 10_000):
         found = title_language(title)
         assert found is None or found.islower()
@@ -90,7 +88,6 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_few_english_titles_of_pubmed_are_lost():
-    pytest.importorskip("pycld2", reason="the extra languages is not installed")
     from benchmarks.languages import measured, sampled, titles
 
     found = measured("pycld2", title_language, sampled(titles(shared_data() / "pubmed" / "works.jsonl.gz"), 3000))
