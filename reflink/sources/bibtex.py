@@ -14,7 +14,6 @@ from reflink.names import divided, is_group
 from reflink.sources import values
 from reflink.sources.files import COMPRESSED, found, lines
 from reflink.sources.json_source import is_archive
-from reflink.sources.languages import language_code
 from reflink.sources.members import read_members
 from reflink.sources.pages import first_and_last
 from reflink.sources.source import Source, SourceFile, SourceRecord
@@ -162,7 +161,7 @@ def record(entry_type: str, citation_key: str, fields: Fields, version: int = 0)
         "fpage": first or values.short(_text(fields, "eid")),
         "lpage": last,
         "type": kind,
-        "language": language_code(language) if language else None,
+        "language": values.language(language),
     })  # fmt: skip
     return SourceRecord(key, version, work)
 

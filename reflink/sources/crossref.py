@@ -10,7 +10,6 @@ from reflink.errors import BadRecord
 from reflink.names import divided
 from reflink.sources import values
 from reflink.sources.json_source import JsonSource
-from reflink.sources.languages import language_code
 from reflink.sources.pages import first_and_last
 from reflink.sources.source import SourceRecord
 from reflink.sources.types import BOOKS, UNCITED, work_type
@@ -104,7 +103,6 @@ def _work(value: dict[str, Any], doi: str, kind: str | None) -> Work:
     online = _year(value, _ONLINE)
     year = printed or _year(value, _OTHER) or online or _year(in_issue, _ONLINE)
     first, last = first_and_last(values.short(value.get("page")) or "")
-    language = value.get("language")
     related, status = _related(value, ids)
     return Work.made({
         "id": work_id(ids, f"crossref:{doi}"),
@@ -123,7 +121,7 @@ def _work(value: dict[str, Any], doi: str, kind: str | None) -> Work:
         "fpage": first or values.short(value.get("article-number")),
         "lpage": last,
         "type": kind,
-        "language": language_code(language) if type(language) is str else None,
+        "language": values.language(value.get("language")),
         "related": related,
         "status": status,
     })  # fmt: skip

@@ -10,7 +10,6 @@ from reflink.errors import BadRecord
 from reflink.names import divided
 from reflink.sources import values
 from reflink.sources.json_source import JsonSource
-from reflink.sources.languages import language_code
 from reflink.sources.pages import first_and_last
 from reflink.sources.source import SourceRecord
 from reflink.sources.types import BOOKS, UNCITED, work_type
@@ -48,7 +47,6 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
     if not names and kind in BOOKS:
         names, groups = _authors(value.get("editor"))
     first, last = first_and_last(values.short(pages) or "")
-    language = value.get("language")
     venues = dict.fromkeys(each for field in _VENUES for each in values.texts(value.get(field)))
     venue = next(iter(venues), None)
     issn = value.get("ISSN")
@@ -61,14 +59,14 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
         "collectives": groups,
         "venue": venue,
         "venue_abbreviations": tuple(venues)[1:],
-        "issns": values.issns(issn.replace(",", " ").split() if type(issn) is str else issn),
+        "issns": values.issns(issn[: values.MAX_SHORT].replace(",", " ").split() if type(issn) is str else issn),
         "year": _year(value.get("issued")),
         "volume": values.short(value.get("volume")),
         "issue": values.short(value.get("issue")),
         "fpage": first or values.short(value.get("page-first")) or values.short(number),
         "lpage": last,
         "type": kind,
-        "language": language_code(language) if type(language) is str else None,
+        "language": values.language(value.get("language")),
     })  # fmt: skip
     return SourceRecord(name, version, work)
 

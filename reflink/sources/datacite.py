@@ -10,7 +10,6 @@ from reflink.entities import Ids, Related, Relation, Work
 from reflink.errors import BadRecord
 from reflink.sources import values
 from reflink.sources.json_source import JsonSource, is_json
-from reflink.sources.languages import language_code
 from reflink.sources.source import SourceRecord
 from reflink.sources.types import UNCITED, datacite_type
 from reflink.subtitles import joined
@@ -80,7 +79,6 @@ def _work(value: dict[str, Any], doi: str, kind: str) -> Work:
     first = values.short(container.get("firstPage"))
     last = values.short(container.get("lastPage")) if first else None
     issn = container.get("identifier") if container.get("identifierType") == "ISSN" else None
-    language = value.get("language")
     year = values.year(value.get("publicationYear"))
     if year is None:
         dates = values.mappings(value.get("dates"))
@@ -102,7 +100,7 @@ def _work(value: dict[str, Any], doi: str, kind: str) -> Work:
         "fpage": first,
         "lpage": last if last != first else None,
         "type": kind,
-        "language": language_code(language) if type(language) is str else None,
+        "language": values.language(value.get("language")),
         "related": _related(value, ids),
     })  # fmt: skip
 

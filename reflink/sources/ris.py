@@ -13,7 +13,6 @@ from reflink.identifiers import extract
 from reflink.sources import values
 from reflink.sources.files import COMPRESSED, MAX_RECORD, found, lines
 from reflink.sources.json_source import is_archive
-from reflink.sources.languages import language_code
 from reflink.sources.markup import MAX_TEXT
 from reflink.sources.members import read_members
 from reflink.sources.pages import first_and_last
@@ -150,7 +149,7 @@ def _ris(fields: Fields) -> tuple[dict[str, Any], str]:
         "fpage": first or values.short(_first(fields, "C7")),
         "lpage": last,
         "type": kind,
-        "language": language_code(language) if language else None,
+        "language": values.language(language),
     }, _first(fields, "ID", "AN") or ""  # fmt: skip
 
 
@@ -178,7 +177,7 @@ def _medline(fields: Fields) -> tuple[dict[str, Any], str]:
         "fpage": first,
         "lpage": last,
         "type": "book" if "BTI" in fields else "journal-article",
-        "language": language_code(language) if language else None,
+        "language": values.language(language),
         "status": "retracted" if "Retracted Publication" in fields.get("PT", ()) else None,
     }, _first(fields, "OID") or ""  # fmt: skip
 

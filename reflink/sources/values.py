@@ -12,6 +12,7 @@ from typing import Any, Final
 from reflink.entities import Ids, Related
 from reflink.identifiers import normalise_arxiv, normalise_doi, normalise_issn, normalise_pmcid, normalise_pmid
 from reflink.names import divided, is_group
+from reflink.sources.languages import language_code
 from reflink.sources.markup import plain
 
 #: Maximum number of authors, ISSNs, relations and similar of a work.
@@ -29,6 +30,8 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
 #: The usual resolver. Without it most DOIs need no search.
 _RESOLVER: Final = "https://doi.org/"
+#: Maximum number of characters of a DOI with its resolver and label.
+_MAX_DOI: Final = 1000
 _DOI: Final = re.compile(r"10\.\d{4,9}(?:\.\d{1,9})*/\S{1,500}", re.ASCII)
 _ARXIV_DOI: Final = "10.48550/"
 
@@ -114,6 +117,7 @@ def doi_key(value: Any) -> str | None:
     """
     if type(value) is not str:
         return None
+    value = value[:_MAX_DOI]
     found = value.removeprefix(_RESOLVER).strip().lower()
     return found if _DOI.fullmatch(found) and found.isprintable() else normalise_doi(value)
 
@@ -121,7 +125,7 @@ def doi_key(value: Any) -> str | None:
 def ids(doi: Any = None, pmid: Any = None, pmcid: Any = None, arxiv: Any = None) -> Ids:
     """Return the valid ones of these identifiers, as text or number. An arXiv DOI also gives the arXiv id."""
     found: dict[str, str | None] = {}
-    if type(doi) is str and (known := normalise_doi(doi.removeprefix(_RESOLVER))):
+    if type(doi) is str and (known := normalise_doi(doi[:_MAX_DOI].removeprefix(_RESOLVER))):
         found["doi"] = known
         if known.startswith(_ARXIV_DOI):
             found["arxiv"] = normalise_arxiv(known)
@@ -134,13 +138,18 @@ def ids(doi: Any = None, pmid: Any = None, pmcid: Any = None, arxiv: Any = None)
 
 def issns(value: Any) -> tuple[str, ...]:
     """Return the valid ISSNs of a list, in order and without repetitions."""
-    found = (_issn(each) for each in listed(value) if type(each) is str)
+    found = (_issn(each[:MAX_SHORT]) for each in listed(value) if type(each) is str)
     return tuple(dict.fromkeys(each for each in found if each))
 
 
 @lru_cache(maxsize=1 << 16)
 def _issn(value: str) -> str | None:
-    return normalise_issn(value[:MAX_SHORT])
+    return normalise_issn(value)
+
+
+def language(value: Any) -> str | None:
+    """Return the ISO 639 code of a language from its code or English name."""
+    return language_code(value[:MAX_SHORT]) if type(value) is str else None
 
 
 def status(related: Iterable[Related]) -> str | None:

@@ -8,7 +8,6 @@ from typing import Any, Final
 from reflink.entities import Ids, Work
 from reflink.errors import BadRecord
 from reflink.sources import values
-from reflink.sources.languages import language_code
 from reflink.sources.source import SourceRecord
 from reflink.sources.types import UNCITED, work_type
 from reflink.workids import work_id
@@ -51,7 +50,7 @@ def _work(value: dict[str, Any], key: str, kind: str | None) -> Work:
     names, groups = values.people((None, _name(each)) for each in values.mappings(value.get("authorships")))
     venue, others, issns = _venue(value, kind)
     biblio = values.mapping(value.get("biblio"))
-    first, language = values.short(biblio.get("first_page")), value.get("language")
+    first = values.short(biblio.get("first_page"))
     last = values.short(biblio.get("last_page")) if first else None
     return Work.made({
         "id": work_id(ids, f"openalex:{key}"),
@@ -68,7 +67,7 @@ def _work(value: dict[str, Any], key: str, kind: str | None) -> Work:
         "fpage": first,
         "lpage": last if last != first else None,
         "type": kind,
-        "language": language_code(language) if type(language) is str else None,
+        "language": values.language(value.get("language")),
         "status": "retracted" if value.get("is_retracted") is True else None,
     })  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
@@ -25,6 +25,18 @@ VALUES = st.recursive(
 def records_of(paths: Iterable[str]) -> st.SearchStrategy[dict[str, Any]]:
     """Return records in which each of these paths, such as ``author.0.family``, may have any value."""
     return st.dictionaries(st.sampled_from(sorted(paths)), VALUES, max_size=8).map(_nested)
+
+
+#: Long texts at which a careless expression needs quadratic time or a large cache.
+_PARTS = ("10.1234/", "x", "<i>", "&amp;", " and ", "1234-5679 ", "- ", "a,", "(", "\\", "W1")
+_HOSTILE = tuple(part * (2_000_000 // len(part)) for part in _PARTS)
+
+
+def hostile(paths: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield records in which one of these paths has a very long text."""
+    for path in paths:
+        for text in _HOSTILE:
+            yield _nested({path: text})
 
 
 def _nested(flat: dict[str, Any]) -> dict[str, Any]:

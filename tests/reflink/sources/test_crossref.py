@@ -12,7 +12,7 @@ from reflink.sources.crossref import Crossref, record
 from reflink.sources.source import SourceFile, SourceRecord
 from tests.data import shared_data
 from tests.profiles import examples
-from tests.reflink.sources.strategies import check, records_of, until_fault
+from tests.reflink.sources.strategies import check, hostile, records_of, until_fault
 
 SOURCE = Crossref()
 PATHS = """DOI type title title.0 title.1 subtitle subtitle.0 original-title author author.0 author.0.family author.0.given
@@ -146,6 +146,12 @@ def test_a_record_without_a_doi_is_bad(value):
 def test_any_record_gives_a_state_or_is_bad(value):
     check(lambda record: SOURCE.records(record, 1), {"DOI": "10.5555/x", **value})
     check(record, value)
+
+
+def test_long_texts_take_bounded_time_and_give_small_works():
+    for value in hostile(PATHS):
+        for found in check(record, {"DOI": "10.5555/x", **value}):
+            assert found.work is None or len(found.work.to_json()) < 100_000
 
 
 def test_the_newest_state_wins_in_any_order_of_the_files():

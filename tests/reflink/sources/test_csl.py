@@ -7,7 +7,7 @@ from reflink.errors import BadRecord
 from reflink.sources.csl import Csl, record
 from tests.data import shared_data
 from tests.profiles import examples
-from tests.reflink.sources.strategies import check, records_of
+from tests.reflink.sources.strategies import check, hostile, records_of
 
 SOURCE = Csl()
 PATHS = """id DOI PMID PMCID type title author author.0 author.0.family author.0.given author.0.literal
@@ -52,6 +52,12 @@ def test_an_item_without_id_or_title_is_bad(value):
 def test_any_record_gives_a_state_or_is_bad(value):
     check(record, {"id": "x", "title": "T", **value})
     check(record, value)
+
+
+def test_long_texts_take_bounded_time_and_give_small_works():
+    for value in hostile(PATHS):
+        for found in check(record, {"id": "x", "title": "T", **value}):
+            assert found.work is None or len(found.work.to_json()) < 100_000
 
 
 def test_lists_are_read(tmp_path):

@@ -13,7 +13,7 @@ from reflink.sources.source import SourceRecord
 from reflink.sources.values import milliseconds
 from tests.data import shared_data
 from tests.profiles import examples
-from tests.reflink.sources.strategies import check, records_of
+from tests.reflink.sources.strategies import check, hostile, records_of
 
 SOURCE = DataCite()
 PATHS = """id attributes doi updated state types types.resourceTypeGeneral types.resourceType types.ris titles titles.0
@@ -103,6 +103,12 @@ def test_a_record_without_a_doi_is_bad():
 def test_any_record_gives_a_state_or_is_bad(value):
     check(record, {"attributes": {"doi": "10.5072/x", "types": {"resourceTypeGeneral": "Text"}, **value}})
     check(record, value)
+
+
+def test_long_texts_take_bounded_time_and_give_small_works():
+    for value in hostile(PATHS):
+        for found in check(record, {"doi": "10.5072/x", **value, "types": {"resourceTypeGeneral": "Text"}}):
+            assert found.work is None or len(found.work.to_json()) < 100_000
 
 
 def test_tar_and_lines_of_the_monthly_file(tmp_path):

@@ -17,7 +17,7 @@ from reflink.sources.source import SourceFile, SourceRecord
 from reflink.sources.values import milliseconds
 from tests.data import shared_data
 from tests.profiles import examples
-from tests.reflink.sources.strategies import check, records_of, until_fault
+from tests.reflink.sources.strategies import check, hostile, records_of, until_fault
 
 SOURCE = OpenAlex()
 PATHS = """id doi ids ids.doi ids.pmid ids.pmcid title display_name authorships authorships.0 authorships.0.raw_author_name
@@ -111,6 +111,12 @@ def test_a_record_without_an_id_is_bad(value):
 def test_any_record_gives_a_state_or_is_bad(value):
     check(record, {"id": "W1", **value})
     check(record, value)
+
+
+def test_long_texts_take_bounded_time_and_give_small_works():
+    for value in hostile(PATHS):
+        for found in check(record, {"id": "W1", **value}):
+            assert found.work is None or len(found.work.to_json()) < 100_000
 
 
 def test_merged_and_deleted_works_are_newer_than_the_updates_of_their_day():

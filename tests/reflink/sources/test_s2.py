@@ -9,7 +9,7 @@ from reflink.sources.s2 import SemanticScholar, record
 from reflink.sources.source import SourceRecord
 from tests.data import shared_data
 from tests.profiles import examples
-from tests.reflink.sources.strategies import check, records_of
+from tests.reflink.sources.strategies import check, hostile, records_of
 
 SOURCE = SemanticScholar()
 PATHS = """corpusid corpusId externalids externalIds externalids.DOI externalids.PubMed externalids.PubMedCentral
@@ -52,6 +52,12 @@ def test_a_line_of_a_diff_with_the_key_alone_deletes_and_other_datasets_are_refu
 def test_any_record_gives_a_state_or_is_bad(value):
     check(record, {"corpusid": 5, "title": "T", **value})
     check(record, value)
+
+
+def test_long_texts_take_bounded_time_and_give_small_works():
+    for value in hostile(PATHS):
+        for found in check(record, {"corpusid": 5, "title": "T", **value}):
+            assert found.work is None or len(found.work.to_json()) < 100_000
 
 
 def test_files_of_a_release_have_any_name(tmp_path):
