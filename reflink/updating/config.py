@@ -59,6 +59,14 @@ class Config(BaseModel):
         except pydantic.ValidationError as error:
             raise bad_record("source", error) from None
 
+    @field_validator("sources")
+    @classmethod
+    def _distinct(cls, sources: tuple[SourceConfig, ...]) -> tuple[SourceConfig, ...]:
+        names = [each.name for each in sources]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"{', '.join(sorted(twice))} occurs twice: give all paths of a source in one entry")
+        return sources
+
     def inputs(self, folder: Path) -> list[Input]:
         """Return the sources with paths relative to ``folder``."""
         return [Input(source(each.name), tuple(folder / path for path in each.paths), each.complete) for each in self.sources]

@@ -8,7 +8,7 @@ A *ref* names a record: ``SOURCE KEY``. Tables, by the first byte of the key:
 - ``d`` ref → nothing: the record's work must be determined anew
 - ``c`` work id → nothing: the work was added, changed or removed since the last publication
 - ``b`` hash of a blocking key, ref → nothing; ``e`` ref → records of the same article without a shared identifier
-- ``f`` source, file name → a file that was read; ``a`` name → facts about the state
+- ``f`` source, path → a file that was read; ``a`` name → facts about the state
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final, NamedTuple
 
 RECORD, IDENTIFIER, WORK, DIRTY, CHANGED = b"r", b"k", b"w", b"d", b"c"
@@ -107,6 +108,6 @@ def digest(json: bytes) -> bytes:
     return hashlib.blake2b(json, digest_size=_DIGEST).digest()
 
 
-def file_key(source: str, name: str) -> bytes:
+def file_key(source: str, path: Path) -> bytes:
     """Return the key of the row of a file."""
-    return FILE + f"{source}\0{name}".encode(errors="surrogatepass")
+    return FILE + f"{source}\0{path.absolute()}".encode(errors="surrogateescape")

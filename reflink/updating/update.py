@@ -17,7 +17,7 @@ from reflink.merging import Conflict, Rules
 from reflink.sources.source import Source, SourceFile
 from reflink.updating.applying import Counts, apply
 from reflink.updating.encoded import Encoded
-from reflink.updating.layout import DIRTY, RECORD, Row, file_key
+from reflink.updating.layout import DIRTY, RECORD, Row, digest, file_key
 from reflink.updating.matching import match_dirty
 from reflink.updating.reading import Task, read_all
 from reflink.updating.settling import Settled, settle_dirty
@@ -49,8 +49,11 @@ class Limits:
 
 @dataclass
 class SourceReport:
-    """What was read of a source. ``read``, ``known``: number of files read, and of files read before. ``newest``: time of the
-    newest file, in seconds since 1970. ``damaged``: faults of files that could not be read to their end.
+    """What was read of a source.
+
+    ``read``, ``known``: numbers of files read, and of files read before. ``newest``: modification time of the newest file that
+    could be read, in seconds since 1970. ``removed``: records that the newest edition lacks. ``damaged``: faults of files that
+    could not be read to their end.
     """
 
     read: int = 0
@@ -104,12 +107,12 @@ def update(
     for each in inputs:
         name = each.source.name
         report = reports.setdefault(name, SourceReport())
-        before = _edition(state, name)
-        for file in each.source.files(each.paths):
-            edition = before + 1 if each.complete else file.edition if file.edition is not None else before
+        before, files = _edition(state, name), each.source.files(each.paths)
+        own = _complete_edition(state, name, files) if each.complete else before
+        for file in files:
+            edition = own if each.complete or file.edition is None else file.edition
             editions[name] = max(editions.get(name, before), edition)
             tasks.append(Task(each.source, SourceFile(file.path, file.name, file.version, edition, file.expected)))
-            report.newest = max(report.newest, file.path.stat().st_mtime)
     wanted = [task for task in tasks if _wanted(state, task, editions, limits.again, reports)]
     _read(state, wanted, filters, limits.jobs, not rules.compare, reports, on_fault, progress)
     for name, edition in editions.items():
@@ -129,6 +132,17 @@ def _edition(state: State, source: str) -> int:
     edition = state.fact(f"edition {source}", 0)
     assert isinstance(edition, int)
     return edition
+
+
+def _complete_edition(state: State, source: str, files: Sequence[SourceFile]) -> int:
+    """Return the edition of files that are all that the source has: a new one, unless they are those of the last update."""
+    stats = [(str(file.path.absolute()), file.path.stat()) for file in files]
+    now = digest(repr(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)).encode()).hex()
+    name, edition = f"complete {source}", _edition(state, source)
+    if state.fact(name) == [now, edition]:
+        return edition
+    state.set_fact(name, [now, edition + 1])
+    return edition + 1
 
 
 def _follow_rules(state: State, rules: Rules, filters: Filters) -> None:
@@ -153,13 +167,15 @@ def _wanted(state: State, task: Task, editions: dict[str, int], again: bool, rep
     assert file.edition is not None
     if file.edition < editions[name]:
         return False
-    known = state.get(file_key(name, file.name))
+    known = state.get(file_key(name, file.path))
     if again or known is None:
         return True
     about, now = orjson.loads(known), file.path.stat()
-    same = about["size"] == now.st_size and about["mtime_ns"] == now.st_mtime_ns and about["edition"] == file.edition
-    reports[name].known += same
-    return not same
+    if about["size"] != now.st_size or about["mtime_ns"] != now.st_mtime_ns or about["edition"] != file.edition:
+        return True
+    reports[name].known += 1
+    reports[name].newest = max(reports[name].newest, now.st_mtime)
+    return False
 
 
 def _read(
@@ -198,9 +214,10 @@ def _read(
             on_fault(damage)
             continue
         size = sizes[batch.task]
+        report.newest = max(report.newest, size.st_mtime)
         about = {"size": size.st_size, "mtime_ns": size.st_mtime_ns, "edition": file.edition, "records": records[batch.task]}
         row = state.batch()
-        row.put(file_key(name, file.name), orjson.dumps(about))
+        row.put(file_key(name, file.path), orjson.dumps(about))
         state.write(row)
 
 

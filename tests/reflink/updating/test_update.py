@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,31 @@ def test_complete_files_remove_what_they_lack(state: State, tmp_path: Path):
     report = run(state, tmp_path / "new", complete=True, max_removed=0.5)
     assert report.sources["lines"].removed == 1
     assert works(state).keys() == {"pmid:2"}
+
+
+def test_complete_files_that_have_not_changed_are_not_read_again(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A)
+    write(tmp_path / "in/2.jsonl", B)
+    run(state, tmp_path / "in", complete=True)
+    again = run(state, tmp_path / "in", complete=True).sources["lines"]
+    assert (again.read, again.known, again.removed) == (0, 2, 0)
+    (tmp_path / "in/2.jsonl").unlink()
+    assert run(state, tmp_path / "in", complete=True, max_removed=0.5).sources["lines"].removed == 1
+    assert works(state).keys() == {"doi:10.1000/a"}
+
+
+def test_files_of_one_name_in_two_folders_are_two_files(state: State, tmp_path: Path):
+    write(tmp_path / "one/1.jsonl", A)
+    write(tmp_path / "two/1.jsonl", B)
+    assert run(state, tmp_path / "one", tmp_path / "two").sources["lines"].read == 2
+    assert run(state, tmp_path / "one", tmp_path / "two").sources["lines"].known == 2
+
+
+def test_the_age_of_a_source_is_that_of_its_newest_readable_file(state: State, tmp_path: Path):
+    os.utime(write(tmp_path / "in/1.jsonl", A), (1000, 1000))
+    os.utime(write(tmp_path / "in/2.jsonl", "damaged"), (2000, 2000))
+    assert run(state, tmp_path / "in").sources["lines"].newest == 1000
+    assert run(state, tmp_path / "in").sources["lines"].newest == 1000
 
 
 def test_a_bad_record_and_a_damaged_file_cost_nothing_else(state: State, tmp_path: Path):

@@ -79,6 +79,7 @@ def test_a_configuration_names_sources_relative_to_its_folder(load, tmp_path: Pa
         ("sources = []", "sources"),
         ('[[sources]]\nname = "other"\npaths = ["x"]', "'other' is not one of"),
         ('[[sources]]\nname = "crossref"\npaths = []', "sources.0.paths"),
+        ('[[sources]]\nname = "ris"\npaths = ["x"]\n[[sources]]\nname = "ris"\npaths = ["y"]', "ris occurs twice"),
         ("no = toml =", "not TOML"),
         ('[[sources]]\nname = "crossref"\npaths = ["x"]\nmax = 1', "sources.0.max"),
     ],
