@@ -1,6 +1,7 @@
 """Measure the readers of sources on one core.
 
     python -m benchmarks.sources [readers] [--source NAME…] [--records 50000] [--rounds 5] [--json FILE]
+    python -m benchmarks.sources imports [--records 50000] [--rounds 3] [--json FILE]
     python -m benchmarks.sources gunzip [--json FILE]
     python -m benchmarks.sources generate NAME RECORDS FOLDER
 
@@ -10,6 +11,9 @@ readers   Records a second of each reader, from the file to `SourceRecord`, besi
           rounds, in seconds of processor time. Then the peak memory of a process that reads a file, and of one that reads four
           times as many records; and the numbers of records and of bad records in the shared files. medline is measured on a
           shared file of the baseline, beside lxml's iterparse without reading any field.
+imports   Records a second of processor time of whole imports, from the files through the state to works as JSON lines, in one
+          process; with records joined by identifiers only, and also by comparing them. Made-up files of Crossref and
+          OpenAlex, and a real one of PubMed.
 gunzip    Bytes a second of gzip of the standard library, isal as reflink uses it, and zlib-ng if it is installed.
 generate  Write made-up records of a source into a folder.
 
@@ -27,7 +31,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import harness
-from benchmarks.sources import gunzip, medline, readers
+from benchmarks.sources import gunzip, imports, medline, readers
 from benchmarks.sources.generate import write
 from benchmarks.sources.moulds import MOULDS
 from tests.data import find_shared_data
@@ -44,6 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.what == "gunzip":
             harness.save(arguments.json, gunzip.measure(Path(folder), arguments.rounds))
             return 0
+        if arguments.what == "imports":
+            files = {
+                name: (write(name, Path(folder), arguments.records), arguments.records) for name in ("crossref", "openalex")
+            }
+            if shared := find_shared_data():
+                files["medline"] = (shared / medline.FILE, medline.RECORDS)
+            harness.save(arguments.json, imports.measure(files, Path(folder), arguments.rounds))
+            return 0
         made_up = [name for name in arguments.source if name in MOULDS]
         figures, met = readers.measure(made_up, Path(folder), arguments.records, arguments.rounds)
     shared = find_shared_data()
@@ -57,12 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _arguments() -> argparse.ArgumentParser:
     made = harness.parser(__doc__, figures=False)
     commands = made.add_subparsers(dest="what", required=True)
-    for name in ("readers", "gunzip"):
+    for name in ("readers", "imports", "gunzip"):
         sub = commands.add_parser(name)
-        sub.add_argument("--rounds", type=int, default=5, help="measurements of each figure")
+        rounds = 3 if name == "imports" else 5
+        sub.add_argument("--rounds", type=int, default=rounds, help="measurements of each figure (default %(default)s)")
         harness.add_json(sub)
         if name == "readers":
             sub.add_argument("--source", nargs="+", choices=SOURCES, default=SOURCES)
+        if name != "gunzip":
             sub.add_argument("--records", type=int, default=50_000, help="of each made-up file")
     sub = commands.add_parser("generate")
     sub.add_argument("source", choices=tuple(MOULDS))

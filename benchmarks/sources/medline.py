@@ -16,12 +16,14 @@ from reflink.sources.registry import source
 from reflink.sources.source import Source
 
 _AIM: Final = 5_000
-_FILE: Final = "medline/pubmed20n0014.xml.gz"
+#: The shared file, and its number of records.
+FILE: Final = "medline/pubmed20n0014.xml.gz"
+RECORDS: Final = 30_000
 
 
 def measure(shared: Path, rounds: int) -> tuple[dict[str, Any], bool]:
     """Print and return records a second of both, medians of alternating rounds, and whether the aim is reached."""
-    path, reader = shared / _FILE, source("medline")
+    path, reader = shared / FILE, source("medline")
     runs: dict[str, Callable[[], int]] = {"gzip_iterparse": lambda: iterated(path), "reader": lambda: read(reader, path)}
     if len(counts := {run() for run in runs.values()}) != 1:
         raise AssertionError(f"medline: the readers differ in the number of records: {counts}")
