@@ -21,7 +21,7 @@ from reflink.encoders import NamedEncoder
 from reflink.errors import BadRecord, SnapshotError
 from reflink.journals.building import JournalsBuilder
 from reflink.journals.lists import read_list
-from reflink.text import SEP, Mode, work_text
+from reflink.text import SEP, Mode
 
 #: Number of texts per call to the trigram index.
 _BLOCK: Final = 65536
@@ -91,8 +91,8 @@ def build(
         if catalog.trigrams is not None and lexical_mode is not None:
             for start in range(0, len(works), _BLOCK):
                 block = [works.work(row) for row in range(start, min(start + _BLOCK, len(works)))]
-                texts = [work_text(work, lexical_mode, lexical=True) for work in block]
-                catalog.trigrams.add([work.id for work in block], texts)
+                texts = {text_id: text for work in block for text_id, text in catalog.lexical_texts(work).items()}
+                catalog.trigrams.add(list(texts), list(texts.values()))
                 progress("indexing", start + len(block), len(works))
         progress("saving", 0, 1)
         complete = Catalog(Works(works), catalog.vectors, catalog.trigrams, catalog.manifest, names.build())

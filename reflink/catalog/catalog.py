@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reflink.blocking.locators import BY_YEAR, RULES, reference_places
-from reflink.catalog import doubtful, snapshot
+from reflink.catalog import doubtful, snapshot, titles
 from reflink.catalog.doubtful import VenuesByCode
 from reflink.catalog.mapped import MappedWorks, WorksWriter
 from reflink.catalog.snapshot import Manifest
@@ -184,12 +184,12 @@ class Catalog:
 
     def remove(self, ids: Iterable[str]) -> int:
         """Remove the works with these ids; return the number of removed works."""
-        present = [work_id for work_id in dict.fromkeys(ids) if self.works.delete(work_id)]
+        present = [work for work_id in dict.fromkeys(ids) if (work := self.works.get(work_id)) is not None]
         if present and self.vectors is not None:
-            self.vectors.remove(present)
+            self.vectors.remove([work.id for work in present])
         if present and self.trigrams is not None:
-            self.trigrams.remove(present)
-        return len(present)
+            self.trigrams.remove([text_id for work in present for text_id in self.lexical_texts(work)])
+        return sum(self.works.delete(work.id) for work in present)
 
     @property
     def mode(self) -> Mode:
@@ -210,9 +210,9 @@ class Catalog:
         """The mode of the texts in the trigram index."""
         return self.manifest.lexical_mode
 
-    def lexical_text(self, work: Work) -> str:
-        """Return the text of a work in the trigram index."""
-        return work_text(work, self.lexical_mode, lexical=True)
+    def lexical_texts(self, work: Work) -> dict[str, str]:
+        """Return the texts of a work in the trigram index by their ids there, one for each of its titles."""
+        return titles.lexical_texts(work, self.lexical_mode)
 
     def check_model(self, model: str | None, mode: Mode, precision: str | None, separator: str) -> None:
         """Raise SnapshotError unless the vectors are of this model and precision, from texts of this mode and separator."""
@@ -274,12 +274,16 @@ class Catalog:
         if self.vectors is not None and vectors is not None and encoded:
             self.vectors.add([work.id for work in encoded], vectors)
         if self.trigrams is not None:
-            new = [work for work in changed if self._is_new(work, self.trigrams, self.lexical_text)]
-            if new:
-                self.trigrams.add([work.id for work in new], [self.lexical_text(work) for work in new])
+            new = [work for work in changed if self._is_new(work, self.trigrams, self.lexical_texts)]
+            texts = {text_id: text for work in new for text_id, text in self.lexical_texts(work).items()}
+            replaced = [before for work in new if (before := self.works.get(work.id)) is not None]
+            if gone := [text_id for work in replaced for text_id in self.lexical_texts(work) if text_id not in texts]:
+                self.trigrams.remove(gone)
+            if texts:
+                self.trigrams.add(list(texts), list(texts.values()))
         return sum(map(self.works.put, changed))
 
-    def _is_new(self, work: Work, index: VectorIndex | LexicalIndex, text: Callable[[Work], str]) -> bool:
+    def _is_new(self, work: Work, index: VectorIndex | LexicalIndex, text: Callable[[Work], object]) -> bool:
         before = self.works.get(work.id) if work.id in index else None
         return before is None or text(before) != text(work)
 

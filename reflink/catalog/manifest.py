@@ -55,12 +55,13 @@ class Manifest(BaseModel):
     """The description of a snapshot, written as ``meta.json``.
 
     ``mode`` and ``separator``: mode of the vectors' texts and separator of their fields (default: that of SBERT).
-    ``lexical_mode``: mode of the trigrams' texts. ``vectors``, ``trigrams``: number of works in these indexes, None without the
-    index. ``places``: whether there is a table of locators, which older snapshots lack; ``place_rules``: version of its rules
-    (reflink.blocking.locators.RULES), None in older snapshots. ``doubtful``: number of works whose DOI belongs to another
-    journal than their venue (reflink.catalog.doubtful), None in older snapshots. ``journals``: number of journals in the table
-    of journals, None without a table. ``offset``: the first offset of ``topic`` that was not applied. ``topic_id``
-    distinguishes the topic from a later one of the same name.
+    ``lexical_mode``: mode of the trigrams' texts. ``vectors``: number of works, ``trigrams``: number of texts in these indexes
+    (a work has one for each title), None without the index. ``places``: whether there is a table of locators, which older
+    snapshots lack; ``place_rules``: version of its rules (reflink.blocking.locators.RULES), None in older snapshots.
+    ``doubtful``: number of works whose DOI belongs to another journal than their venue (reflink.catalog.doubtful), None in
+    older snapshots. ``journals``: number of journals in the table of journals, None without a table. ``offset``: the first
+    offset of ``topic`` that was not applied. ``topic_id`` distinguishes the topic from a later one of
+    the same name.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -214,12 +214,15 @@ def _by_title(catalog: Catalog, title: str, k: int) -> list[tuple[Work, float | 
         raise BadRecord("the catalog has no trigrams: only --id can be used")
     # The indexed texts may contain more than the title, so ``10 * k`` hits are ranked again by s of the titles alone.
     # Containment would favour long works.
+    from reflink.catalog.titles import by_titles, of_works
     from reflink.lexical import similarity
 
     wanted = normalise(title, lexical=True)
     if not wanted:
         raise BadRecord(f"--title {title!r}: contains nothing to search for")
     hits = next(iter(catalog.trigrams.search([wanted], 10 * k)))
-    works = [work for work_id, _ in hits if (work := catalog.get(work_id)) is not None]
-    scored: list[tuple[Work, float | None]] = [(work, similarity(wanted, work_text(work, "T", lexical=True))) for work in works]
+    works = [work for work_id, _ in of_works(hits) if (work := catalog.get(work_id)) is not None]
+    scored: list[tuple[Work, float | None]] = [
+        (work, max(similarity(wanted, work_text(each, "T", lexical=True)) for each in by_titles(work))) for work in works
+    ]
     return sorted(scored, key=lambda item: (-(item[1] or 0.0), item[0].id))[:k]

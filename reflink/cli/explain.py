@@ -106,6 +106,7 @@ def pick(paper: Paper, wanted: str) -> Reference | None:
 
 def consider(reference: Reference, linker: Linker) -> list[Considered]:
     """Return the candidates from identifiers, locators and both searches, the most probable first."""
+    from reflink.catalog.titles import of_works
     from reflink.linking.linker import semantic_step
     from reflink.linking.policy import Found, Open
     from reflink.text import reference_text, work_text
@@ -133,20 +134,24 @@ def consider(reference: Reference, linker: Linker) -> list[Considered]:
     mode = policy.lexical_mode
     text = reference_text(reference, mode, lexical=True) or work_text(reference, mode, lexical=True)
     if catalog.trigrams is not None and text:
-        for work_id, score in next(iter(catalog.trigrams.search([text], policy.candidates))):
+        for work_id, score in of_works(next(iter(catalog.trigrams.search([text], policy.candidates)))):
             if (candidate := of(work_id)) is not None:
                 candidate.lexical = score
     return sorted(considered.values(), key=lambda candidate: (-candidate.verdict.probability, candidate.work.id))
 
 
 def _considered(reference: Reference, work: Work, canonical: str, bearers: set[str], linker: Linker) -> Considered:
+    from reflink.catalog.titles import by_titles
     from reflink.verdict import Verdict, evidence
     from reflink.verdict.reasons import reasons
 
-    found = evidence(reference, work, by_identifier=canonical in bearers, journals=linker.catalog.journals)
-    row = np.array(found)
+    known, journals = canonical in bearers, linker.catalog.journals
+    every = [evidence(reference, each, by_identifier=known, journals=journals) for each in by_titles(work)]
+    rows = np.array(every)
+    probabilities = linker.judge.probabilities(rows, linker.policy.absent)
+    best = int(probabilities.argmax())
+    found, row, probability = every[best], rows[best], float(probabilities[best])
     points = linker.judge.contributions(row)
-    probability = float(linker.judge.probabilities(row[None], linker.policy.absent)[0])
     base = _log_odds(probability) - sum(points.values())
     verdict = Verdict(probability, reasons(row, points))
     return Considered(work, canonical, found, verdict, points, base, identifier=canonical in bearers)

@@ -106,14 +106,15 @@ def kept_catalog(works: Sequence[Work], encoder: CachedEncoder | None, folder: P
     catalog.add(works)
     catalog.journals = learned(works)
     path, ids = folder / "searches.sqlite", [work.id for work in works]
+    texts = {text_id: text for work in works for text_id, text in catalog.lexical_texts(work).items()}
 
     def trigrams() -> Search:
         index = LexicalIndex(policy.lexical_mode)
-        index.add(ids, [catalog.lexical_text(work) for work in works])
+        index.add(list(texts), list(texts.values()))
         return index.search
 
-    written = _content(["trigrams"], ids, map(catalog.lexical_text, works))
-    catalog.trigrams = cast(LexicalIndex, KeptIndex(path, written, len(ids), trigrams))
+    written = _content(["trigrams"], texts, texts.values())
+    catalog.trigrams = cast(LexicalIndex, KeptIndex(path, written, len(texts), trigrams))
     if encoder is None:
         return catalog
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from reflink.catalog.titles import of_works
 from reflink.encoders import Encodes
 from reflink.entities import Reference
 from reflink.linking.policy import Policy
@@ -40,7 +41,7 @@ def lexical_hits(
         most = k + max(map(len, never), default=0)
         found = catalog.trigrams.search([texts[row] for row in rows], most, floor, [seeds[row] for row in rows])
         for row, near, without in zip(rows, found, never, strict=True):
-            hits[row] = _allowed(near, without, k)
+            hits[row] = _allowed(of_works(near), without, k)
     return hits
 
 

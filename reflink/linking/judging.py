@@ -10,6 +10,7 @@ import numpy as np
 
 from reflink.blocking.keys import title_words
 from reflink.blocking.locators import number
+from reflink.catalog.titles import by_titles
 from reflink.entities import Candidate, Link, Method, Reference, RelatedWork, Unresolved, VersionRelation, Work
 from reflink.journals.table import Journals
 from reflink.linking.policy import Versions
@@ -56,8 +57,9 @@ class Judged(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """A candidate without a verdict."""
+    """A candidate under one of its titles, without a verdict. ``key``: the id of the work and the number of the title."""
 
+    key: tuple[str, int]
     cited: str
     method: Method
     score: float
@@ -68,7 +70,8 @@ class _Waiting(NamedTuple):
 class Case:
     """The candidates of one reference.
 
-    1. Each work is compared once. Of the works that share a canonical id, the one with the highest probability counts.
+    1. Each work is compared once, a work with translated titles once under each title. Of the titles and works that share
+       a canonical id, the one with the highest probability counts.
     2. A candidate keeps the method and score of its first proposal.
     3. The citing paper is not a candidate, unless the reference has its identifier.
     4. A forbidden work, or a work with the same canonical id, is never a candidate.
@@ -111,7 +114,9 @@ class Case:
             if cited in self._seen or (work := self._catalog.get(cited)) is None:
                 continue
             self._seen.add(cited)
-            self.waiting.append(_Waiting(one, *first, work, one in self._bearers))
+            known = one in self._bearers
+            for at, each in enumerate(by_titles(work)):
+                self.waiting.append(_Waiting((cited, at), one, *first, each, known))
 
     def settle(self, probabilities: Iterable[float], rows: Iterable[Floats]) -> None:
         """Record the verdict on each candidate of ``waiting``, in order."""
@@ -243,13 +248,13 @@ class Case:
 def judge_all(cases: Sequence[Case], judge: Judge) -> None:
     """Compute the verdicts on all waiting candidates in one pass."""
     undecided = [case for case in cases if case.waiting]
-    works: dict[str, int] = {}
+    works: dict[tuple[str, int], int] = {}
     listed: list[Work] = []
     pairs: list[tuple[int, int]] = []
     by_identifier: list[bool] = []
     for row, case in enumerate(undecided):
         for candidate in case.waiting:
-            at = works.setdefault(candidate.work.id, len(listed))
+            at = works.setdefault(candidate.key, len(listed))
             if at == len(listed):
                 listed.append(candidate.work)
             pairs.append((row, at))
