@@ -4,8 +4,9 @@ A ledger indexes every reference by its keys. When a work is added, corrected or
 that may cite it; most works lead to none. A key is the prefix of its family and values of the record:
 
 - ``doi:``, ``pmid:``, ``pmcid:``, ``arxiv:``: an identifier
-- ``t:`` the beginning of a title that is long enough to identify a work
-- ``n:`` the first author and the beginning of the title; ``e:`` the first author, the year and the end of the title
+- ``t:`` the beginning of a title, also a translated one, that is long enough to identify a work
+- ``n:`` the first author and the beginning of a title, also a translated one; ``e:`` the first author, the year and the end of
+  the title
 - ``d:`` the year and a short title, used by references without an author
 - ``p:`` year, volume, first page and the title's first letter; ``q:`` the first author, year and first page
 - ``a:``, ``y:`` locators (reflink.blocking.locators); references without author or title use ``y:``, also if they are mere text
@@ -32,7 +33,7 @@ from reflink.entities import ID_KINDS, Reference, Work
 from reflink.folding import folded_words
 
 #: Version of the rules for keys.
-RULES: Final = 3
+RULES: Final = 4
 #: Maximum number of keys of a record.
 MAX_KEYS: Final = 16
 
@@ -48,6 +49,8 @@ _RUN: Final = 3
 _WINDOW: Final = 3
 _LONG_WORD: Final = 4
 
+#: Maximum number of translated titles of a work that make keys.
+_MAX_TRANSLATIONS: Final = 3
 #: Maximum characters read of a title, an untagged citation, a name and a number. Longer values come from broken records.
 _MAX_TITLE: Final = 1000
 _MAX_TEXT: Final = 1500
@@ -88,6 +91,8 @@ def work_keys(work: Work) -> tuple[str, ...]:
     keys += _described(letters, author, work.year, work.volume, work.fpage)
     if letters and work.year is not None and not _is_selective(letters):
         keys.append(f"d:{work.year}:{letters}")
+    for title in work.translated_titles[:_MAX_TRANSLATIONS]:
+        keys += _described("".join(title_words(title)), author, None, None, None)
     keys += work_places(work)
     if work.year is not None:
         keys += [f"f:{work.year}:{run}" for run in fingerprints(words)]

@@ -94,7 +94,7 @@ def test_a_catalog_with_kept_searches_finds_what_another_finds(tmp_path: Path) -
     assert made.trigrams is not None
     assert made.vectors is not None
     assert len(made) == len(made.trigrams) == len(made.vectors) == len(WORKS)
-    query = made.lexical_text(WORKS[2])
+    (query,) = made.lexical_texts(WORKS[2]).values()
     vector = encoder.encode([made.semantic_text(WORKS[2])])
     for _ in range(2):
         ((best, score), *_) = next(iter(made.trigrams.search([query], 2)))

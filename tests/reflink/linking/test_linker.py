@@ -290,3 +290,22 @@ def test_batching_does_not_change_outcomes(given_: list[Reference], cut: int, po
         assert (link.reference, link.citing) == (reference.id, reference.citing)
         assert (link.cited is None) == (link.unresolved is not None) == (link.method is None)
         assert link.cited is None or CATALOG.canonical(link.cited) == link.cited
+
+
+TRANSLATED = work(
+    7, "Yield of wheat on saline soils", authors=("Silva",), translated_titles=("Produtividade do trigo em solos salinos",)
+)
+
+
+@pytest.mark.parametrize("title", [TRANSLATED.title, *TRANSLATED.translated_titles])
+@pytest.mark.parametrize("placed", [True, False])
+def test_a_work_is_linked_under_each_of_its_titles(title: str, placed: bool) -> None:
+    made = Catalog.empty()
+    made.add([*WORKS, TRANSLATED])
+    where = {} if placed else {"volume": None, "first_page": None}
+    link = Linker(made, judge=JUDGE).link([cite(TRANSLATED, title=title, **where)])[0]
+    assert (link.cited, link.evidence["title"]) == (TRANSLATED.id, 1.0)
+    without = Catalog.empty()
+    without.add([*WORKS, TRANSLATED.model_copy(update={"translated_titles": ()})])
+    plain = Linker(without, judge=JUDGE).link([cite(TRANSLATED, title=title, **where)])[0]
+    assert (plain == link) == (title == TRANSLATED.title)
