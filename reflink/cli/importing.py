@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
+import pydantic
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from reflink.catalog.filters import Filters
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.output import add_json, complain, console, table, write_json
+from reflink.entity_base import bad_record
+from reflink.errors import StateFailed
 from reflink.merging import Conflict, Rules, read_rules
 from reflink.sources.registry import NAMES, source
 from reflink.terminal import Terminal
@@ -95,9 +98,23 @@ def add_to(commands: Any) -> None:
 
 
 def _add_filters(sub: argparse.ArgumentParser) -> None:
-    for name, field in Filters.model_fields.items():
-        option = f"--{name.replace('_', '-')}"
-        sub.add_argument(option, dest=f"filter_{name}", metavar="VALUE", help=f"leave out works: {field.description}")
+    group = sub.add_argument_group("filters", "works to leave out; a work whose language, type or year is not known is kept")
+    group.add_argument("--min-title", metavar="N", help="keep titles with at least N characters; the published method has 10")
+    group.add_argument("--languages", metavar="CODES", help="keep works in these languages, separated by commas: en,de")
+    group.add_argument("--detect-language", action="store_const", const="true", help="detect unknown languages from the title")
+    group.add_argument("--types", metavar="TYPES", help="keep these of Crossref's types: journal-article,book-chapter")
+    group.add_argument("--year-from", metavar="YEAR", help="keep works of this year and later")
+    group.add_argument("--year-to", metavar="YEAR", help="keep works of this year and earlier")
+
+
+def _filters(args: argparse.Namespace) -> Filters:
+    names = ("min_title", "languages", "detect_language", "types", "year_from", "year_to")
+    given = {name: value for name in names if (value := getattr(args, name)) is not None}
+    lists = {name: tuple(given[name].split(",")) for name in ("languages", "types") if name in given}
+    try:
+        return Filters.model_validate({**given, **lists})
+    except pydantic.ValidationError as error:
+        raise bad_record("filters", error) from None
 
 
 def add_reading(sub: argparse.ArgumentParser) -> None:
@@ -120,6 +137,8 @@ def _sources(_: argparse.Namespace) -> int:
 
 
 def _provenance(args: argparse.Namespace) -> int:
+    if not args.state.is_dir():
+        raise StateFailed(f"{args.state}: there is no state; reflink catalog update makes one")
     with State(args.state) as state:
         found = provenance(state, args.name)
     if not found:
@@ -140,11 +159,15 @@ def _provenance(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    filters = {name: getattr(args, f"filter_{name}") for name in Filters.model_fields}
-    given = {name: value for name, value in filters.items() if value is not None}
     rules = Rules() if args.rules is None else read_rules(args.rules)
-    config = Config.of(args.source, args.paths, rules, Filters.model_validate_strings(given))
+    config = Config.of(args.source, args.paths, rules, _filters(args))
     folder = args.out.absolute().with_name(f".{args.out.name}.importing")
+    inputs = [args.source, *(str(path.absolute()) for path in args.paths)]
+    with State(folder) as state:
+        other = state.fact("inputs", inputs) != inputs
+        state.set_fact("inputs", inputs)
+    if other:  # left by an interrupted import of other files
+        shutil.rmtree(folder)
     with State(folder) as state:
         report = read_sources(state, config, Path(), args)
         works = write_works(state, args.out, max_removed=allowed(config, args))

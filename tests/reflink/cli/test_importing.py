@@ -99,3 +99,47 @@ def test_each_source_says_what_it_reads(capsys: pytest.CaptureFixture[str]):
     shown = capsys.readouterr().out
     for name in NAMES:
         assert f"\n{name}" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        (("--languages", "en,de"), {"1", "2"}),
+        (("--types", "journal-article"), {"1", "3"}),
+        (("--year-from", "2000"), {"1", "3"}),
+        (("--year-from", "1990", "--year-to", "1999"), {"2", "3"}),
+        (("--languages", "en", "--types", "book"), {"2"}),
+    ],
+)
+def test_filters_by_language_type_and_year(tmp_path: Path, options: tuple[str, ...], kept: set[str]):
+    works = (
+        article(1) | {"language": "de", "published": {"date-parts": [[2001]]}},
+        article(2) | {"language": "en", "type": "book", "published": {"date-parts": [[1995]]}},
+        article(3) | {"language": "fr"},
+    )
+    source = crossref(tmp_path / "crossref", *works)
+    assert main(["catalog", "import", "crossref", str(source), "--out", str(tmp_path / "works.jsonl"), *options]) == 0
+    assert {work["id"].rpartition("/")[2] for work in read(tmp_path / "works.jsonl")} == kept
+
+
+@pytest.mark.parametrize("options", [("--min-title", "many"), ("--languages", "klingonic"), ("--detect-language",)])
+def test_wrong_filters_are_refused_in_one_line(tmp_path: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]):
+    source = crossref(tmp_path / "crossref", article(1))
+    assert main(["catalog", "import", "crossref", str(source), "--out", str(tmp_path / "works.jsonl"), *options]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_an_interrupted_import_of_other_files_leaves_nothing(tmp_path: Path):
+    one, two = crossref(tmp_path / "one", *map(article, range(20))), crossref(tmp_path / "two", article(77))
+    out = tmp_path / "works.jsonl"
+    assert main(["catalog", "import", "crossref", str(one), "--out", str(out)]) == 0
+    crossref(one, article(1))
+    assert main(["catalog", "import", "crossref", str(one), "--out", str(out)]) == 2  # its state remains
+    assert main(["catalog", "import", "crossref", str(two), "--out", str(out), "--allow-shrink"]) == 0
+    assert [work["id"] for work in read(out)] == ["doi:10.1000/77"]
+
+
+def test_provenance_makes_no_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["catalog", "provenance", "pmid:1", "--state", str(tmp_path / "none")]) == 2
+    assert "there is no state" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
