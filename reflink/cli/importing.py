@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import pydantic
@@ -20,13 +20,15 @@ from reflink.cli import OK, SOME_FAILED
 from reflink.cli.output import add_json, complain, console, table, write_json
 from reflink.entity_base import bad_record
 from reflink.errors import StateFailed
-from reflink.merging import Conflict, Rules, read_rules
 from reflink.sources.registry import NAMES, source
 from reflink.terminal import Terminal
-from reflink.updating import Limits, Report, State, update
-from reflink.updating.config import Config, read_config
-from reflink.updating.output import write_changes, write_works
-from reflink.updating.provenance import provenance
+
+if TYPE_CHECKING:
+    from reflink.merging import Conflict
+    from reflink.updating import Report, State
+    from reflink.updating.config import Config
+
+# Every command of reflink imports this module, so each function imports what needs much time only when it is called.
 
 _IMPORT: Final = """An interrupted import continues when the same command is run again. Files that are broken or of other kinds
 are reported, and cost nothing else.
@@ -137,6 +139,9 @@ def _sources(_: argparse.Namespace) -> int:
 
 
 def _provenance(args: argparse.Namespace) -> int:
+    from reflink.updating import State
+    from reflink.updating.provenance import provenance
+
     if not args.state.is_dir():
         raise StateFailed(f"{args.state}: there is no state; reflink catalog update makes one")
     with State(args.state) as state:
@@ -159,6 +164,11 @@ def _provenance(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
+    from reflink.merging import Rules, read_rules
+    from reflink.updating import State
+    from reflink.updating.config import Config
+    from reflink.updating.output import write_works
+
     rules = Rules() if args.rules is None else read_rules(args.rules)
     config = Config.of(args.source, args.paths, rules, _filters(args))
     folder = args.out.absolute().with_name(f".{args.out.name}.importing")
@@ -176,6 +186,10 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _update(args: argparse.Namespace) -> int:
+    from reflink.updating import State
+    from reflink.updating.config import read_config
+    from reflink.updating.output import write_changes, write_works
+
     config, done = read_config(args.config), dict[str, int]()
     with State(args.state) as state:
         report = read_sources(state, config, args.config.absolute().parent, args)
@@ -193,6 +207,8 @@ def allowed(config: Config, args: argparse.Namespace) -> float:
 
 def read_sources(state: State, config: Config, folder: Path, args: argparse.Namespace) -> Report:
     """Read the sources of a configuration, whose paths are relative to ``folder``, with the options of ``add_reading``."""
+    from reflink.updating import Limits, update
+
     inputs = config.inputs(folder)
     if args.complete:
         inputs = [replace(each, complete=True) for each in inputs]
