@@ -31,6 +31,8 @@ from reflink.workids import work_id
 _TYPES: Final = {
     "Preprint": "posted-content", "Dataset": "dataset", "Academic Dissertation": "dissertation", "Technical Report": "report",
 }  # fmt: skip
+#: Maximum number of titles of a work.
+_MAX_TITLES: Final = 20
 #: A publisher's item id that is an article number ("e1021", "107659", "jeb242"), not the number of a manuscript.
 _ARTICLE_NUMBER: Final = re.compile(r"[A-Za-z]{0,4}\d{1,9}", re.ASCII)
 
@@ -67,7 +69,7 @@ def read_titles(body: Parts, found: dict[str, Any], *, notice: bool = False) -> 
     """Read title and vernacular title, and return the status that the title states, except that of a notice about another."""
     titles: dict[str, str] = {}
     marked: str | None = None
-    for item in (*body.get("ArticleTitle", ()), *body.get("VernacularTitle", ())):
+    for item in (*body.get("ArticleTitle", ()), *body.get("VernacularTitle", ()))[:_MAX_TITLES]:
         if title := title_of(item):
             if not notice:
                 title, status_ = split_status(title)

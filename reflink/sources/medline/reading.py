@@ -15,8 +15,8 @@ from reflink.sources.slicing import Slice
 from reflink.sources.source import Source, SourceFile, SourceRecord
 
 #: A file of the baseline or an update file; a part of one may have a word behind its number.
-_NUMBERED: Final = re.compile(r"pubmed(\d\d)n(\d{4,5})(?:[_-][\w-]+)?\.xml(?:\.(?:gz|zst|xz))?")
-_XML: Final = re.compile(r".+\.xml(?:\.(?:gz|zst|xz))?")
+_NUMBERED: Final = re.compile(r"pubmed(\d\d)n(\d{4,5})(?:[_-][\w-]+)?\.xml(?:\.(?:gz|bz2|zst|xz))?")
+_XML: Final = re.compile(r".+\.xml(?:\.(?:gz|bz2|zst|xz))?")
 #: Bytes at the beginning of a file within which its root begins.
 _HEAD: Final = 4_096
 #: Factor of the number of a file in its version.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from lxml import etree
@@ -25,8 +26,9 @@ _KINDS: Final[dict[str, Relation]] = {
 #: A preprint server in the source of a relation: "Update of" then names the preprint of the record.
 _PREPRINT: Final = re.compile(r"(?i)\b(?:(?:bio|med|chem|ps[yi])a?rxiv|arxiv|res(?:earch)? sq(?:uare)?|ssrn|preprints?)\b")
 _STATUS: Final[dict[Relation, str]] = {"retracted-by": "retracted", "concern-by": "concern"}
-#: Maximum characters of a source that are read.
+#: Maximum characters of a source that are read, and number of relations.
 _MAX: Final = 1_000
+_MAX_RELATIONS: Final = 10_000
 
 
 def related(corrections: etree._Element, own: Ids, preprint: bool) -> tuple[Related, ...]:
@@ -49,7 +51,7 @@ def status(kinds: Iterable[Relation], types: Iterable[str]) -> str | None:
 
 
 def _stated(corrections: etree._Element, preprint: bool) -> Iterator[tuple[Relation, Ids, str]]:
-    for item in corrections:
+    for item in islice(corrections, _MAX_RELATIONS):
         stated = item.get("RefType") or ""
         kind = _KINDS.get(stated)
         if item.tag != "CommentsCorrections" or kind is None:

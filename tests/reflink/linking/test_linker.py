@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.catalog import Catalog
+from reflink.cli.explain import consider
 from reflink.entities import Ids, Link, Reference, Work
 from reflink.linking.judging import rounded
 from reflink.linking.linker import Linker
@@ -309,3 +310,14 @@ def test_a_work_is_linked_under_each_of_its_titles(title: str, placed: bool) -> 
     without.add([*WORKS, TRANSLATED.model_copy(update={"translated_titles": ()})])
     plain = Linker(without, judge=JUDGE).link([cite(TRANSLATED, title=title, **where)])[0]
     assert (plain == link) == (title == TRANSLATED.title)
+
+
+@pytest.mark.parametrize("title", [TRANSLATED.title, *TRANSLATED.translated_titles])
+def test_the_explanation_of_a_link_by_a_translated_title_has_its_probability(title: str) -> None:
+    made = Catalog.empty()
+    made.add([*WORKS, TRANSLATED])
+    linker, reference = Linker(made, judge=JUDGE), cite(TRANSLATED, title=title, volume=None, first_page=None)
+    best = consider(reference, linker)[0]
+    link = linker.link([reference])[0]
+    assert (best.canonical, rounded(best.verdict.probability)) == (link.cited, link.probability)
+    assert best.work == TRANSLATED

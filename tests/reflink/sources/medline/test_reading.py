@@ -167,6 +167,20 @@ def test_an_endless_record_is_skipped_in_bounded_memory():
     ]  # fmt: skip
 
 
+def test_a_record_of_many_titles_names_and_relations_is_bounded(tmp_path: Path):
+    many = article(1).replace(
+        "<Language>", "".join(f"<VernacularTitle>Title {n}</VernacularTitle>" for n in range(99)) + "<Language>"
+    )
+    many = many.replace('<AuthorList CompleteYN="Y">', "<AuthorList>" + "<Author><LastName>A</LastName></Author>" * 20_000)
+    link = '<CommentsCorrections RefType="CommentIn"><PMID>{}</PMID></CommentsCorrections>'
+    many = many.replace("<CommentsCorrectionsList>", "<CommentsCorrectionsList>" + "".join(map(link.format, range(2, 20_000))))
+    (found,) = Medline().read(written(tmp_path / "a.xml", many))
+    assert isinstance(found, SourceRecord)
+    assert found.work
+    assert (len(found.work.translated_titles), len(found.work.authors)) == (19, 10_000)
+    assert len(found.work.related) == 10_000
+
+
 def test_entities_are_not_resolved(tmp_path: Path):
     bomb = '<!DOCTYPE PubmedArticleSet [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"><!ENTITY f SYSTEM "file:///etc/hostname">]>'
     text = document(article(1), article(2).replace("&amp;", "&b;"), article(3).replace("&amp;", "&f;")).decode()
