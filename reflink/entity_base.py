@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
-from typing import Any, Final, Self, cast
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar, cast
 
 import pydantic
 from pydantic import BaseModel, ConfigDict
 
 from reflink.errors import BadRecord
+
+M = TypeVar("M", bound=BaseModel)
 
 #: The set of given fields in entities of `Entity.made`: empty. Only ``exclude_unset`` uses it, which reflink does not use.
 _UNKNOWN: Final[set[str]] = set()
@@ -59,6 +63,16 @@ class Entity(BaseModel):
             return cast("Self", cls.__pydantic_validator__.validate_python(data))
         except pydantic.ValidationError as error:
             raise bad_record(cls.__name__, error) from None
+
+
+def read_toml(model: type[M], path: Path) -> M:
+    """Read a model from a TOML file; what the file leaves out has its default. Raises OSError, and BadRecord with the fault."""
+    try:
+        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadRecord(f"{path}: not TOML: {error}") from None
+    except pydantic.ValidationError as error:
+        raise BadRecord(f"{path}: {bad_record(model.__name__, error)}") from None
 
 
 def bad_record(what: str, error: pydantic.ValidationError) -> BadRecord:

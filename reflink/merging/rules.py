@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Self
 
-import pydantic
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from reflink.entities import ID_KINDS, Work
-from reflink.entity_base import bad_record
-from reflink.errors import BadRecord
+from reflink.entity_base import read_toml
 
 #: Fields that may have an order of sources of their own.
 ORDERED: Final = tuple(name for name in Work.model_fields if name not in ("id", "ids"))
@@ -77,9 +74,4 @@ class Rules(BaseModel):
 
 def read_rules(path: Path) -> Rules:
     """Read rules from a TOML file; what it leaves out has its default. Raises OSError, and BadRecord with the fault."""
-    try:
-        return Rules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadRecord(f"{path}: not TOML: {error}") from None
-    except pydantic.ValidationError as error:
-        raise BadRecord(f"{path}: {bad_record('Rules', error)}") from None
+    return read_toml(Rules, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Self
@@ -11,8 +10,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from reflink.catalog.filters import Filters
-from reflink.entity_base import bad_record
-from reflink.errors import BadRecord
+from reflink.entity_base import bad_record, read_toml
 from reflink.merging import Rules
 from reflink.sources.registry import NAMES, source
 from reflink.updating.update import Input
@@ -74,9 +72,4 @@ class Config(BaseModel):
 
 def read_config(path: Path) -> Config:
     """Read a configuration. Raises OSError, and BadRecord with the name of the first invalid field."""
-    try:
-        return Config.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadRecord(f"{path}: not TOML: {error}") from None
-    except pydantic.ValidationError as error:
-        raise BadRecord(f"{path}: {bad_record('Config', error)}") from None
+    return read_toml(Config, path)
