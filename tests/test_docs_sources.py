@@ -11,6 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from reflink.catalog.filters import Filters
+from reflink.merging import Rules
 from reflink.sources.registry import NAMES
 from reflink.updating.config import read_config
 from tests.data import ROOT, jats_folder, shared_data
@@ -57,3 +61,9 @@ def test_each_source_has_a_row_and_a_section():
     headings = {re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in re.findall(r"^#+ (.+)$", PAGE, re.MULTILINE)}
     assert {anchor for _, anchor in rows} <= headings
     assert tuple(name for names, _ in rows for name in re.findall(r"`(\w+)`", names)) == NAMES
+
+
+@pytest.mark.parametrize("model", [Rules, Filters], ids=["rules", "filters"])
+def test_each_rule_and_filter_has_a_row(model: type[Rules] | type[Filters]):
+    rows = {name for row in re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert model.model_fields.keys() <= rows
