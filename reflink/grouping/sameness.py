@@ -78,6 +78,9 @@ class Sameness:
         found = (model.probabilities(one) + model.probabilities(other)) / 2
         # A preprint has no page of its own.
         apart = np.array([other_identifiers(a, b) and is_deposit(a) == is_deposit(b) for a, b in pairs], np.bool_)
+        # One page may be misprinted in a record, the first and the last page hardly are.
+        ends = np.array([bool(a.lpage and b.lpage) and a.lpage != b.lpage for a, b in pairs], np.bool_)
+        found[apart & ends & ((one[:, COLUMN["page"]] < 1) | (other[:, COLUMN["page"]] < 1))] = 0.0
         found[_is_refused(one, apart) | _is_refused(other, apart)] = 0.0
         return [float(each) for each in found]
 

@@ -5,7 +5,7 @@ each identifier with one work.
 """
 
 from reflink.merging.members import Conflict, Member, Merged
-from reflink.merging.rules import Rules, read_rules
+from reflink.merging.rules import VERSION, Rules, read_rules
 from reflink.merging.settling import settle
 
-__all__ = ["Conflict", "Member", "Merged", "Rules", "read_rules", "settle"]
+__all__ = ["VERSION", "Conflict", "Member", "Merged", "Rules", "read_rules", "settle"]

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from reflink.entities import ID_KINDS, Work
 from reflink.entity_base import read_toml
 
+#: Version of the code that merges and compares records. A change that makes other works raises it: states are settled anew.
+VERSION: Final = 1
 #: Fields that may have an order of sources of their own.
 ORDERED: Final = tuple(name for name in Work.model_fields if name not in ("id", "ids"))
 

@@ -20,13 +20,14 @@ from reflink.blocking.keys import hashed
 from reflink.entities import Work
 from reflink.grouping.keys import MAX_BEARERS, RULES, keys
 from reflink.grouping.sameness import Sameness
+from reflink.merging import VERSION
 from reflink.updating.layout import BLOCK, DIRTY, EDGES, RECORD, Row, digest
 from reflink.updating.state import State
 
 #: Number of records that are compared together.
 _BATCH: Final = 200
 _HASH: Final = 8
-#: Name of the fact with the version of the keys that the rows have.
+#: Name of the fact with the versions of the keys and of the comparison that the rows have.
 _FACT: Final = "matching"
 
 
@@ -59,9 +60,9 @@ def match_dirty(state: State, sameness: Sameness, least: float, progress: Callab
     Records whose pairs of at least the probability ``least`` change become dirty too. ``progress`` receives the number of
     records compared so far.
     """
-    if state.fact(_FACT) != RULES:
+    if state.fact(_FACT) != [RULES, VERSION]:
         _forget(state)
-        state.set_fact(_FACT, RULES)
+        state.set_fact(_FACT, [RULES, VERSION])
     done, compared = 0, 0
     refs = (ref for ref, _ in state.rows(DIRTY))
     while chunk := list(islice(refs, _BATCH)):
@@ -190,7 +191,7 @@ def _put(ref: bytes, row: Matches, batch: WriteBatch) -> None:
 
 
 def _forget(state: State) -> None:
-    """Remove the rows of another version of the keys."""
+    """Remove the rows of another version of the keys or of the comparison."""
     for table in (BLOCK, EDGES):
         names = (key for key, _ in state.rows(table))
         while chunk := list(islice(names, 1000)):

@@ -13,7 +13,7 @@ import orjson
 from reflink.catalog.filters import Filters
 from reflink.errors import BadDump
 from reflink.grouping.sameness import Sameness
-from reflink.merging import Conflict, Rules
+from reflink.merging import VERSION, Conflict, Rules
 from reflink.sources.source import Source, SourceFile
 from reflink.updating.applying import Counts, apply
 from reflink.updating.encoded import Encoded
@@ -146,8 +146,8 @@ def _complete_edition(state: State, source: str, files: Sequence[SourceFile]) ->
 
 
 def _follow_rules(state: State, rules: Rules, filters: Filters) -> None:
-    """Mark all records as dirty if the rules or filters differ from those of the last update."""
-    now = {"rules": rules.model_dump(mode="json"), "filters": filters.model_dump(mode="json")}
+    """Mark all records as dirty if rules, filters or the code of merging differ from those of the last update."""
+    now = {"version": VERSION, "rules": rules.model_dump(mode="json"), "filters": filters.model_dump(mode="json")}
     before = state.fact("rules")
     if before == now:
         return

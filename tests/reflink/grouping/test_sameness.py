@@ -119,3 +119,10 @@ def test_letters_of_different_authors_under_one_title_on_one_page_are_two_articl
     apart, same = Sameness().probabilities([(one, two), (one, again)])
     assert apart == 0
     assert same > 0.9
+
+
+def test_two_parts_of_an_article_with_one_title_under_two_identifiers_are_two_articles():
+    both = {"title": "Genetic analysis of a response in mice", "authors": ("Doe",), "year": 1977, "volume": "53"}
+    one = Work(id="pmid:1", ids=Ids(pmid="1"), fpage="263", lpage="267", **both)
+    two = Work(id="pmid:2", ids=Ids(pmid="2"), fpage="269", lpage="276", **both)
+    assert Sameness().probabilities([(one, two)]) == [0]

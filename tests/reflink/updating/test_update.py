@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from reflink.catalog.filters import Filters
 from reflink.errors import BadDump, StateFailed
-from reflink.merging import Conflict
+from reflink.merging import Conflict, Rules
 from reflink.updating import Input, Limits, Report, State, export, pending, published, update
 from reflink.updating.components import MAX_RECORDS
 from reflink.updating.layout import MAX_BEARERS
@@ -306,3 +307,16 @@ def test_the_origin_of_each_field_is_shown(state: State, tmp_path: Path):
         assert {member.name for member in merged.members} == {"lines/a", "others/x"}
         assert (merged.provenance["authors"], merged.provenance["year"]) == ("lines/a", "others/x")
     assert provenance(state, "pmid:10") == []
+
+
+def test_records_are_settled_and_compared_anew_by_another_version_of_the_code(
+    state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write(tmp_path / "in/1.jsonl", A, B)
+    inputs = [Input(Lines(), (tmp_path / "in",))]
+    rules = Rules(compare=True)
+    assert update(state, inputs, rules=rules).settled.records == 2
+    assert update(state, inputs, rules=rules).settled.records == 0
+    for module in ("update", "matching"):
+        monkeypatch.setattr(sys.modules[f"reflink.updating.{module}"], "VERSION", 0)
+    assert update(state, inputs, rules=rules).settled.records == 2
