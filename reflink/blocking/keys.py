@@ -91,11 +91,11 @@ def work_keys(work: Work) -> tuple[str, ...]:
     keys += _described(letters, author, work.year, work.volume, work.fpage)
     if letters and work.year is not None and not _is_selective(letters):
         keys.append(f"d:{work.year}:{letters}")
-    for title in work.translated_titles[:_MAX_TRANSLATIONS]:
-        keys += _described("".join(title_words(title)), author, None, None, None)
     keys += work_places(work)
     if work.year is not None:
         keys += [f"f:{work.year}:{run}" for run in fingerprints(words)]
+    for title in work.translated_titles[:_MAX_TRANSLATIONS]:  # last, so that they displace no other key
+        keys += _described("".join(title_words(title)), author, None, None, None)
     return tuple(dict.fromkeys(keys))[:MAX_KEYS]
 
 

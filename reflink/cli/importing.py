@@ -19,7 +19,7 @@ from reflink.catalog.filters import Filters
 from reflink.cli import OK, SOME_FAILED
 from reflink.cli.output import add_json, complain, console, table, write_json
 from reflink.entity_base import bad_record
-from reflink.errors import StateFailed
+from reflink.errors import BadDump, StateFailed
 from reflink.sources.registry import NAMES, source
 from reflink.terminal import Terminal
 
@@ -142,7 +142,7 @@ def _provenance(args: argparse.Namespace) -> int:
     from reflink.updating import State
     from reflink.updating.provenance import provenance
 
-    if not args.state.is_dir():
+    if not (args.state / "CURRENT").exists():  # of RocksDB
         raise StateFailed(f"{args.state}: there is no state; reflink catalog update makes one")
     with State(args.state) as state:
         found = provenance(state, args.name)
@@ -171,6 +171,8 @@ def _import(args: argparse.Namespace) -> int:
 
     rules = Rules() if args.rules is None else read_rules(args.rules)
     config = Config.of(args.source, args.paths, rules, _filters(args))
+    if args.out.is_dir():
+        raise BadDump(f"{args.out}: a folder: name a file with --out")
     folder = args.out.absolute().with_name(f".{args.out.name}.importing")
     inputs = [args.source, *(str(path.absolute()) for path in args.paths)]
     with State(folder) as state:
@@ -196,7 +198,8 @@ def _update(args: argparse.Namespace) -> int:
         if args.out is not None:
             done["works"] = write_works(state, args.out, max_removed=allowed(config, args))
         if args.changes is not None:
-            done["changed works"], done["removed works"] = write_changes(state, args.changes)
+            share = allowed(config, args)
+            done["changed works"], done["removed works"] = write_changes(state, args.changes, max_removed=share)
     return print_report(report, args, done)
 
 

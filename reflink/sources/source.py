@@ -60,6 +60,8 @@ class Source(ABC):
     name: ClassVar[str]
     #: One line for ``--help``: the database, and the files that are read.
     about: ClassVar[str]
+    #: Whether the source publishes complete editions, which its files state (`SourceFile.edition`).
+    has_editions: ClassVar[bool] = False
 
     @abstractmethod
     def files(self, paths: Sequence[Path]) -> list[SourceFile]:

@@ -1,6 +1,7 @@
 """Apply source records to the state.
 
-1. A record replaces the stored one if its version is not smaller.
+1. A record replaces the stored one if its version is greater. Of equal versions in one file the later one counts, in two files
+   that of the file with the greater number, so the result does not depend on the order in which files are read.
 2. A new record that shares no identifier with another record is published at once as it is. Every other change marks the
    record, and the records that share an identifier with it before or after the change, as dirty, for `settling`.
 """
@@ -94,27 +95,30 @@ class _Index:
                 batch.delete(IDENTIFIER + key)
 
 
-def apply(state: State, records: Iterable[Encoded], edition: int, *, direct: bool) -> Counts:
+def apply(state: State, records: Iterable[Encoded], edition: int, origin: int, *, direct: bool) -> Counts:
     """Write a batch of records and return the numbers of their effects.
 
-    ``edition``: of the file. ``direct``: new records without relation to others are published without settling; False if the
-    records of one article are also sought without shared identifiers.
+    ``edition``, ``origin``: of the file. ``direct``: new records without relation to others are published without settling;
+    False if the records of one article are also sought without shared identifiers.
     """
     newest = _newest(records)
     rows = [
         None if value is None else Row.from_bytes(value) for value in state.get_many([RECORD + each.ref for each in newest])
     ]
-    before = [identifiers(Work.from_json(row.json)) if row is not None and _differs(row, each) and row.json else ()
+    before = [identifiers(Work.from_json(row.json)) if row is not None and _differs(row, each, origin) and row.json else ()
               for row, each in zip(rows, newest, strict=True)]  # fmt: skip
     index = _read(state, {key for each, old in zip(newest, before, strict=True) for key in (*each.identifiers, *old)})
     counts, batch, dirty = Counts(), state.batch(), set[bytes]()
     fresh: dict[bytes, Encoded] = {}
     for each, row, old in zip(newest, rows, before, strict=True):
-        if row is not None and not _differs(row, each):
+        if row is not None and not _differs(row, each, origin):
             counts.older += each.version < row.version
             counts.unchanged += each.version >= row.version
-            if (each.version, edition) > (row.version, row.edition):
-                batch.put(RECORD + each.ref, row._replace(version=each.version, edition=edition).to_bytes())
+            seen = row._replace(edition=max(edition, row.edition))
+            if _same(row, each) and (each.version, origin) > (row.version, row.origin):
+                seen = seen._replace(version=each.version, origin=origin)
+            if seen != row:
+                batch.put(RECORD + each.ref, seen.to_bytes())
             continue
         counts.withdrawn += not each.json
         counts.added += row is None and bool(each.json)
@@ -136,12 +140,12 @@ def apply(state: State, records: Iterable[Encoded], edition: int, *, direct: boo
             dirty.add(each.ref)
         flags = PARTIAL if each.partial else 0
         published = b"" if row is None else row.published
-        batch.put(RECORD + each.ref, Row(flags, each.version, edition, published, each.json).to_bytes())
+        batch.put(RECORD + each.ref, Row(flags, each.version, edition, origin, published, each.json).to_bytes())
     for each in fresh.values():
         if each.ref in dirty:
-            batch.put(RECORD + each.ref, Row(0, each.version, edition, b"", each.json).to_bytes())
+            batch.put(RECORD + each.ref, Row(0, each.version, edition, origin, b"", each.json).to_bytes())
         else:
-            _publish(each, edition, batch)
+            _publish(each, edition, origin, batch)
     for ref in dirty:
         batch.put(DIRTY + ref, b"")
     index.write(batch)
@@ -159,9 +163,13 @@ def _newest(records: Iterable[Encoded]) -> Sequence[Encoded]:
     return list(newest.values())
 
 
-def _differs(row: Row, record: Encoded) -> bool:
+def _differs(row: Row, record: Encoded, origin: int) -> bool:
     """Whether the record replaces the stored one by another."""
-    return record.version >= row.version and (record.json != row.json or record.partial != row.partial)
+    return (record.version, origin) >= (row.version, row.origin) and not _same(row, record)
+
+
+def _same(row: Row, record: Encoded) -> bool:
+    return record.json == row.json and record.partial == row.partial
 
 
 def _read(state: State, keys: set[bytes]) -> _Index:
@@ -171,8 +179,8 @@ def _read(state: State, keys: set[bytes]) -> _Index:
     return index
 
 
-def _publish(record: Encoded, edition: int, batch: WriteBatch) -> None:
+def _publish(record: Encoded, edition: int, origin: int, batch: WriteBatch) -> None:
     """Write a record that is the only one of its work."""
-    batch.put(RECORD + record.ref, Row(ALONE, record.version, edition, record.work_id, record.json).to_bytes())
+    batch.put(RECORD + record.ref, Row(ALONE, record.version, edition, origin, record.work_id, record.json).to_bytes())
     batch.put(WORK + record.work_id, Published(digest(record.json), frozenset((record.ref,)), b"").to_bytes())
     batch.put(CHANGED + record.work_id, b"")

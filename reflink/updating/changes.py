@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from reflink.updating.layout import CHANGED, IDENTIFIER, RECORD, WORK, Published, Row, ref_of
+from reflink.updating.layout import CHANGED, IDENTIFIER, RECORD, TOO_MANY, WORK, Published, Row, ref_of, refs
 from reflink.updating.state import State
 
 #: Number of works that are looked up together.
@@ -47,10 +47,18 @@ def lost(state: State) -> int:
     number = 0
     while ids := list(islice(gone, _BATCH)):
         bearers = state.get_many([IDENTIFIER + _row_id(work_id) for work_id in ids])
-        records = state.get_many([RECORD + ref_of(*work_id.split(":", 1)) if ":" in work_id else RECORD for work_id in ids])
-        for bearer, record in zip(bearers, records, strict=True):
-            number += bearer is None and (record is None or not Row.from_bytes(record).published)
+        records = [_records(work_id, value) for work_id, value in zip(ids, bearers, strict=True)]
+        every = sorted({ref for found in records for ref in found})
+        rows = zip(every, state.get_many([RECORD + ref for ref in every]), strict=True)
+        kept = {ref for ref, value in rows if value is not None and Row.from_bytes(value).published}
+        number += sum(found.isdisjoint(kept) for found in records)
     return number
+
+
+def _records(work_id: str, bearers: bytes | None) -> frozenset[bytes]:
+    """Return the records with an identifier that was a work's id, and the record whose id in its source it was."""
+    own = frozenset((ref_of(*work_id.split(":", 1)),) if ":" in work_id else ())
+    return own if bearers in (None, TOO_MANY) else own | refs(bearers or b"")
 
 
 def count(state: State) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,16 +30,22 @@ MAX_BEARERS: Final = 64
 #: The value of an identifier that too many records have.
 TOO_MANY: Final = b"*"
 
-_HEAD: Final = struct.Struct(">BqIH")
+_HEAD: Final = struct.Struct(">BqIIH")
+#: Greater than the origin of every file.
+LAST_ORIGIN: Final = 0xFFFFFFFF
 _DIGEST: Final = 8
 
 
 class Row(NamedTuple):
-    """A source record. ``published``: ids of the works that it belongs to, joined; ``json``: empty if withdrawn."""
+    """A source record.
+
+    ``origin``: number of its file. ``published``: ids of the works that it belongs to, joined. ``json``: empty if withdrawn.
+    """
 
     flags: int
     version: int
     edition: int
+    origin: int
     published: bytes
     json: bytes
 
@@ -54,14 +61,14 @@ class Row(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """Return the value of the row."""
-        return _HEAD.pack(self.flags, self.version, self.edition, len(self.published)) + self.published + self.json
+        return _HEAD.pack(self.flags, self.version, self.edition, self.origin, len(self.published)) + self.published + self.json
 
     @classmethod
     def from_bytes(cls, value: bytes) -> Row:
         """Return the row of a value."""
-        flags, version, edition, length = _HEAD.unpack_from(value)
+        flags, version, edition, origin, length = _HEAD.unpack_from(value)
         end = _HEAD.size + length
-        return cls(flags, version, edition, value[_HEAD.size : end], value[end:])
+        return cls(flags, version, edition, origin, value[_HEAD.size : end], value[end:])
 
 
 class Published(NamedTuple):
@@ -106,6 +113,11 @@ def refs(value: bytes) -> frozenset[bytes]:
 def digest(json: bytes) -> bytes:
     """Return a short digest of a work's JSON."""
     return hashlib.blake2b(json, digest_size=_DIGEST).digest()
+
+
+def origin_of(path: Path) -> int:
+    """Return the number of a file. Of records with equal versions in two files, the one with the greater number counts."""
+    return zlib.crc32(str(path.absolute()).encode(errors="surrogateescape")) % LAST_ORIGIN
 
 
 def file_key(source: str, path: Path) -> bytes:

@@ -60,9 +60,10 @@ def match_dirty(state: State, sameness: Sameness, least: float, progress: Callab
     Records whose pairs of at least the probability ``least`` change become dirty too. ``progress`` receives the number of
     records compared so far.
     """
-    if state.fact(_FACT) != [RULES, VERSION]:
+    rules = [RULES, VERSION, sameness.join_preprints]
+    if state.fact(_FACT) != rules:
         _forget(state)
-        state.set_fact(_FACT, [RULES, VERSION])
+        state.set_fact(_FACT, rules)
     done, compared = 0, 0
     refs = (ref for ref, _ in state.rows(DIRTY))
     while chunk := list(islice(refs, _BATCH)):

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Final, cast
 
 import orjson
 
-from reflink.catalog.reading import unpacked
+from reflink.catalog.reading import DAMAGED, unpacked
 from reflink.errors import BadDump
 from reflink.storage import durable
-from reflink.updating.changes import Change, export, pending, published
+from reflink.updating.changes import Change, count, export, lost, pending, published
 from reflink.updating.state import State
 
 #: Compression of the files: fast, since they are read once.
 _LEVEL: Final = 1
+#: Name of the fact with the topic into which a state is loaded.
+TOPIC: Final = "topic"
 #: Number of changes that are marked as published together.
 _BATCH: Final = 10_000
 
@@ -31,18 +33,28 @@ def write_works(
     Raises BadDump, without replacing ``out``, if it has many more works: more than the share ``max_removed`` would be removed.
     """
     before = _count(out) if out.exists() and max_removed < 1 else 0
-    with durable.replacing(out) as file:
-        count = _write(file, out, export(state), progress)
-        check_removed(before - count, before, max_removed, str(out))
+    partial = out.with_name(f"{out.name}.partial")
+    try:
+        with durable.replacing(out, partial) as file:
+            works = _write(file, out, export(state), progress)
+            check_removed(before - works, before, max_removed, str(out))
+    except BadDump:
+        partial.unlink()
+        raise
     durable.sync(out.absolute().parent)
-    return count
+    return works
 
 
-def write_changes(state: State, out: Path) -> tuple[int, int]:
+def write_changes(state: State, out: Path, *, max_removed: float = 1.0) -> tuple[int, int]:
     """Write the changes since the last publication to ``out``, and mark them as published once the file is durable.
 
     A line is the JSON of a work, or ``{"id": …, "removed": true}``. Returns the numbers of works that were put and removed.
+    Raises BadDump, without writing, if more than the share ``max_removed`` would be removed, or if the changes of this state go
+    to a topic.
     """
+    if state.fact(TOPIC) is not None:
+        raise BadDump(f"{state.folder}: its changes go to a topic: use another state for a file of changes")
+    check_lost(state, max_removed, str(out))
     numbers = [0, 0]
 
     def lines() -> Iterable[bytes]:
@@ -72,6 +84,12 @@ def publish_all(state: State, changes: Iterable[Change], send: Callable[[list[Ch
     return put, removed
 
 
+def check_lost(state: State, max_removed: float, what: str) -> None:
+    """Raise BadDump if the changes would remove more than the share ``max_removed`` of the works from ``what``."""
+    if max_removed < 1 and (removed := lost(state)):
+        check_removed(removed, count(state) + removed, max_removed, what)
+
+
 def check_removed(removed: int, before: int, max_removed: float, what: str) -> None:
     """Raise BadDump if more than the share ``max_removed`` of ``before`` works would be removed."""
     if removed > max_removed * before:
@@ -82,12 +100,16 @@ def check_removed(removed: int, before: int, max_removed: float, what: str) -> N
 
 
 def _count(path: Path) -> int:
-    with path.open("rb") as stored:
-        return sum(1 for _ in unpacked(stored))
+    """Return the number of lines, of a truncated file that of the lines before the fault."""
+    lines = 0
+    with path.open("rb") as stored, suppress(*DAMAGED):
+        for _ in unpacked(stored):
+            lines += 1
+    return lines
 
 
 def _write(file: IO[bytes], out: Path, lines: Iterable[bytes], progress: Callable[[int], object]) -> int:
-    count = 0
+    written = 0
     with ExitStack() as stack:
         target = file
         if out.suffix == ".gz":
@@ -96,6 +118,6 @@ def _write(file: IO[bytes], out: Path, lines: Iterable[bytes], progress: Callabl
         rest = iter(lines)
         while block := list(islice(rest, 1000)):
             target.write(b"\n".join(block) + b"\n")
-            count += len(block)
-            progress(count)
-    return count
+            written += len(block)
+            progress(written)
+    return written

@@ -16,7 +16,7 @@ from multiprocessing.queues import Queue
 from typing import Final, NamedTuple
 
 from reflink.catalog.filters import Filters
-from reflink.errors import DamagedFile
+from reflink.errors import ReflinkError
 from reflink.sources.source import Source, SourceFile, SourceRecord
 from reflink.updating.encoded import Encoded, encode
 
@@ -74,7 +74,7 @@ def _read(number: int, task: Task, filters: Filters) -> Iterator[Batch]:
             if len(records) == _BATCH:
                 yield Batch(number, records, faults, bad)
                 records, faults, bad = [], [], 0
-    except (DamagedFile, OSError) as error:
+    except (ReflinkError, OSError) as error:
         damage = str(error)
     yield Batch(number, records, faults, bad, True, damage)
 

@@ -53,11 +53,18 @@ class State:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+        try:
+            self.close()
+        except StateFailed:
+            if kind is None:
+                raise
 
     def close(self) -> None:
         """Close the database. What was written is kept."""
-        self._db.close()
+        try:
+            self._db.close()
+        except Exception as error:
+            self._fail(error)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of the row, or None."""
@@ -119,8 +126,10 @@ class State:
 
     def _fail(self, error: Exception) -> NoReturn:
         text = str(error)
-        remedy = "delete the folder and import again" if text.startswith("Corruption") else "see the reason"
-        if "lock" in text.lower():
+        remedy = "check the disk and the rights of the folder"
+        if text.startswith("Corruption"):
+            remedy = "delete the folder and import again"
+        elif "While lock file" in text or "lock hold" in text:
             remedy = "another process uses it"
         raise StateFailed(f"{self.folder}: {text.splitlines()[0] if text else type(error).__name__}: {remedy}") from None
 

@@ -17,7 +17,7 @@ from reflink.merging import VERSION, Conflict, Rules
 from reflink.sources.source import Source, SourceFile
 from reflink.updating.applying import Counts, apply
 from reflink.updating.encoded import Encoded
-from reflink.updating.layout import DIRTY, RECORD, Row, digest, file_key
+from reflink.updating.layout import DIRTY, LAST_ORIGIN, RECORD, Row, digest, file_key, origin_of
 from reflink.updating.matching import match_dirty
 from reflink.updating.reading import Task, read_all
 from reflink.updating.settling import Settled, settle_dirty
@@ -51,14 +51,17 @@ class Limits:
 class SourceReport:
     """What was read of a source.
 
-    ``read``, ``known``: numbers of files read, and of files read before. ``newest``: modification time of the newest file that
-    could be read, in seconds since 1970. ``removed``: records that the newest edition lacks. ``damaged``: faults of files that
-    could not be read to their end.
+    ``read``, ``known``, ``ignored``: numbers of files read now, read before, and of older editions. ``bad``, ``bad_before``:
+    numbers of records that could not be read now, and in the files read before. ``newest``: modification time of the newest
+    file that could ever be read, in seconds since 1970. ``removed``: records that the newest edition lacks. ``damaged``: faults
+    of files that could not be read to their end.
     """
 
     read: int = 0
     known: int = 0
+    ignored: int = 0
     bad: int = 0
+    bad_before: int = 0
     newest: float = 0.0
     counts: Counts = field(default_factory=Counts)
     removed: int = 0
@@ -108,10 +111,13 @@ def update(
         name = each.source.name
         report = reports.setdefault(name, SourceReport())
         before, files = _edition(state, name), each.source.files(each.paths)
-        own = _complete_edition(state, name, files) if each.complete else before
+        if each.complete and each.source.has_editions:
+            raise BadDump(f"{name}: its files state which edition is complete: leave complete out")
+        newest = max([before, *(file.edition for file in files if file.edition is not None)])
+        editions[name] = _complete_edition(state, name, files) if each.complete else newest
         for file in files:
-            edition = own if each.complete or file.edition is None else file.edition
-            editions[name] = max(editions.get(name, before), edition)
+            # A file outside all editions belongs to the newest one, so a new edition does not remove its records.
+            edition = editions[name] if file.edition is None else file.edition
             tasks.append(Task(each.source, SourceFile(file.path, file.name, file.version, edition, file.expected)))
     wanted = [task for task in tasks if _wanted(state, task, editions, limits.again, reports)]
     _read(state, wanted, filters, limits.jobs, not rules.compare, reports, on_fault, progress)
@@ -124,8 +130,16 @@ def update(
         match_dirty(state, sameness, rules.min_probability, lambda done: progress("comparing", done, 0))
     settled = settle_dirty(state, rules, filters, on_conflict, lambda done: progress("merging", done, 0))
     for name, report in reports.items():
+        report.newest = max(report.newest, newest_of(state, name))
         state.set_fact(f"newest {name}", report.newest)
     return Report(reports, settled)
+
+
+def newest_of(state: State, source: str) -> float:
+    """Return the modification time of the newest file of a source that was ever read, in seconds since 1970; 0 without one."""
+    newest = state.fact(f"newest {source}", 0.0)
+    assert isinstance(newest, float)
+    return newest
 
 
 def _edition(state: State, source: str) -> int:
@@ -166,6 +180,7 @@ def _wanted(state: State, task: Task, editions: dict[str, int], again: bool, rep
     name, file = task.source.name, task.file
     assert file.edition is not None
     if file.edition < editions[name]:
+        reports[name].ignored += 1
         return False
     known = state.get(file_key(name, file.path))
     if again or known is None:
@@ -174,6 +189,7 @@ def _wanted(state: State, task: Task, editions: dict[str, int], again: bool, rep
     if about["size"] != now.st_size or about["mtime_ns"] != now.st_mtime_ns or about["edition"] != file.edition:
         return True
     reports[name].known += 1
+    reports[name].bad_before += about["bad"]
     reports[name].newest = max(reports[name].newest, now.st_mtime)
     return False
 
@@ -189,16 +205,18 @@ def _read(
     progress: Progress,
 ) -> None:
     sizes = [task.file.path.stat() for task in tasks]
-    total, done, records = sum(size.st_size for size in sizes), 0, [0] * len(tasks)
+    total, done, records, bad = sum(size.st_size for size in sizes), 0, [0] * len(tasks), [0] * len(tasks)
     progress("reading", 0, total)
     for batch in read_all(tasks, filters, jobs):
         task = tasks[batch.task]
         name, file = task.source.name, task.file
         report = reports[name]
         assert file.edition is not None
-        report.counts.add(apply(state, batch.records, file.edition, direct=direct))
+        origin = origin_of(file.path)
+        report.counts.add(apply(state, batch.records, file.edition, origin, direct=direct))
         records[batch.task] += len(batch.records) + batch.bad
         report.bad += batch.bad
+        bad[batch.task] += batch.bad
         for fault in batch.faults:
             on_fault(fault)
         if not batch.ended:
@@ -215,7 +233,7 @@ def _read(
             continue
         size = sizes[batch.task]
         report.newest = max(report.newest, size.st_mtime)
-        about = {"size": size.st_size, "mtime_ns": size.st_mtime_ns, "edition": file.edition, "records": records[batch.task]}
+        about = {"size": size.st_size, "mtime_ns": size.st_mtime_ns, "edition": file.edition, "bad": bad[batch.task]}
         row = state.batch()
         row.put(file_key(name, file.path), orjson.dumps(about))
         state.write(row)
@@ -238,7 +256,7 @@ def _remove_older(state: State, source: str, edition: int, max_removed: float) -
         if row.json and row.edition < edition
     )
     while chunk := list(islice(stale, _BATCH)):
-        apply(state, chunk, edition, direct=True)
+        apply(state, chunk, edition, LAST_ORIGIN, direct=True)
     return old
 
 

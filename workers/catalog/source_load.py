@@ -12,8 +12,8 @@ from typing import Final
 from reflink.entities import Work
 from reflink.errors import BadRecord
 from reflink.updating import Change, State, pending
-from reflink.updating.changes import count, lost, mark, mark_all, works
-from reflink.updating.output import check_removed, publish_all
+from reflink.updating.changes import mark, mark_all, works
+from reflink.updating.output import TOPIC, check_lost, publish_all
 from schemas import SCHEMA_VERSION, CatalogEvent
 from workers.config.settings import KafkaSettings
 from workers.kafka.bulk_producer import Sender
@@ -23,7 +23,6 @@ from workers.kafka.topics import TopicAdmin
 
 #: The reason in the event of a work that its sources no longer have.
 _REMOVED: Final = "its source removed the work"
-_TOPIC: Final = "topic"
 #: Number of records of the topic that are compared together.
 _BATCH: Final = 1000
 
@@ -41,8 +40,7 @@ def load_changes(
     BrokerRefused, BrokerUnreachable, Stalled, StateFailed.
     """
     _bind(state, settings, progress)
-    if max_removed < 1 and (removed := lost(state)):
-        check_removed(removed, count(state) + removed, max_removed, settings.topic("catalog"))
+    check_lost(state, max_removed, settings.topic("catalog"))
     with Sender(settings) as sender:
 
         def send(batch: list[Change]) -> None:
@@ -69,7 +67,7 @@ def _bind(state: State, settings: KafkaSettings, progress: Callable[[int], objec
     """Compare the works with those of the topic if the state was not loaded into this topic before."""
     with TopicAdmin(settings) as admin:
         topic = [admin.cluster_id(), settings.topic("catalog"), admin.topic_ids(["catalog"])["catalog"]]
-    if state.fact(_TOPIC) == topic:
+    if state.fact(TOPIC) == topic:
         return
     mark_all(state)
     if end_of(settings, "catalog"):
@@ -82,7 +80,7 @@ def _bind(state: State, settings: KafkaSettings, progress: Callable[[int], objec
                     latest = {}
                     progress(number)
             _compare(state, latest)
-    state.set_fact(_TOPIC, topic)
+    state.set_fact(TOPIC, topic)
 
 
 def _compare(state: State, latest: dict[str, bytes | None]) -> None:

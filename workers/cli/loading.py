@@ -6,16 +6,17 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final, NoReturn
 
 from reflink.cli.importing import add_reading, allowed, print_report, read_sources
-from reflink.errors import BadDump
+from reflink.errors import BadDump, BadRecord, StateFailed
 from reflink.terminal import complain
 from workers.cli.command import AddCommand
 from workers.config import settings as configuration
 from workers.config.settings import KafkaSettings
-from workers.errors import LoadRefused
+from workers.errors import BadSettings, LoadRefused, StoreFailed
 
 _EPILOG: Final = """examples:
   reflink-worker load works.jsonl.gz
@@ -62,36 +63,45 @@ def _load_sources(arguments: argparse.Namespace) -> int:
     from reflink.updating import State
     from reflink.updating.changes import count
     from reflink.updating.config import Config, read_config
+    from reflink.updating.update import newest_of
     from workers.catalog.source_load import load_changes
     from workers.cli.progress import counting
     from workers.telemetry import load_metrics
 
     settings = configuration.read(KafkaSettings)
-    if arguments.config is not None:
-        config, folder = read_config(arguments.config), arguments.config.absolute().parent
-    else:
-        name, *paths = arguments.source
-        config, folder = Config.of(name, paths), Path()
+    try:
+        if arguments.config is not None:
+            config, folder = read_config(arguments.config), arguments.config.absolute().parent
+        else:
+            name, *paths = arguments.source
+            config, folder = Config.of(name, paths), Path()
+    except (BadRecord, OSError) as error:
+        raise BadSettings(str(error)) from None
+    ages = {each.name: each.max_age_days * _DAY_S for each in config.sources}
     started, success = time.time(), False
     try:
         with State(arguments.state) as state:
+            for name, age in ages.items():  # so that the metrics of a refused load have them
+                load_metrics.note_age(name, newest_of(state, name), age)
             report = read_sources(state, config, folder, arguments)
             with counting("works", quiet=arguments.quiet) as progress:
                 put, removed = load_changes(state, settings, max_removed=allowed(config, arguments), progress=progress)
             works = count(state)
-        success = report.flawless
+        success = not any(each.damaged for each in report.sources.values())
         load_metrics.note_works(works, put, removed)
-        ages = {each.name: each.max_age_days * _DAY_S for each in config.sources}
         for name, each in report.sources.items():
-            load_metrics.note_source(name, vars(each.counts), each.bad, len(each.damaged), each.newest, ages[name])
+            load_metrics.note_records(name, vars(each.counts), each.bad + each.bad_before, len(each.damaged))
+            load_metrics.note_age(name, each.newest, ages[name])
         return print_report(report, arguments, {"works": works, "works sent": put, "works withdrawn": removed})
     except BadDump as error:
         raise LoadRefused(str(error)) from None
+    except StateFailed as error:
+        raise StoreFailed(str(error)) from None
     finally:
         load_metrics.note_end(started, success)
         try:
             load_metrics.deliver(arguments.metrics, arguments.pushgateway, settings.topic_prefix)
-        except OSError as error:  # must not hide the result of the load
+        except (OSError, ValueError, HTTPException) as error:  # must not hide the result of the load
             complain(f"reflink-worker: the metrics could not be delivered: {error}")
 
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge, pushadd_to_gateway, writ
 REGISTRY: Final = CollectorRegistry()
 
 LOAD_SUCCESS = Gauge(
-    "reflink_load_success", "1 if the last load read all files and sent all changes, else 0.", registry=REGISTRY
+    "reflink_load_success", "1 if the last load read all files to their end and sent all changes, else 0.", registry=REGISTRY
 )
 LOAD_TIMESTAMP = Gauge("reflink_load_timestamp_seconds", "End of the last load, in seconds since 1970.", registry=REGISTRY)
 LOAD_SECONDS = Gauge("reflink_load_seconds", "Duration of the last load.", registry=REGISTRY)
@@ -26,7 +26,10 @@ SOURCE_RECORDS = Gauge(
 )
 # what: record, file.
 SOURCE_FAULTS = Gauge(
-    "reflink_source_faults", "Records and files that the last load could not read.", ["source", "what"], registry=REGISTRY
+    "reflink_source_faults",
+    "Unreadable records, also those of files read before, and files.",
+    ["source", "what"],
+    registry=REGISTRY,
 )
 SOURCE_NEWEST = Gauge(
     "reflink_source_newest_timestamp_seconds",
@@ -48,13 +51,18 @@ def note_works(total: int, sent: int, withdrawn: int) -> None:
         LOAD_WORKS.labels(what).set(number)
 
 
-def note_source(source: str, effects: Mapping[str, int], records: int, files: int, newest: float, max_age: float) -> None:
-    """Set what a load read of a source. ``records``, ``files``: numbers of unreadable ones; times in seconds."""
+def note_records(source: str, effects: Mapping[str, int], records: int, files: int) -> None:
+    """Set what a load read of a source. ``records``, ``files``: numbers of unreadable ones."""
     for effect, number in effects.items():
         SOURCE_RECORDS.labels(source, effect).set(number)
     SOURCE_FAULTS.labels(source, "record").set(records)
     SOURCE_FAULTS.labels(source, "file").set(files)
-    SOURCE_NEWEST.labels(source).set(newest)
+
+
+def note_age(source: str, newest: float, max_age: float) -> None:
+    """Set the time of a source's newest file, if one was ever read, and its maximum age, in seconds."""
+    if newest:
+        SOURCE_NEWEST.labels(source).set(newest)
     SOURCE_MAX_AGE.labels(source).set(max_age)
 
 

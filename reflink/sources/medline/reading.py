@@ -34,6 +34,7 @@ class Medline(Source):
     """
 
     name: ClassVar[str] = "medline"
+    has_editions: ClassVar[bool] = True
     about: ClassVar[str] = "PubMed: pubmedYYnNNNNN.xml.gz of baseline and updatefiles, XML of the E-utilities"
 
     def files(self, paths: Sequence[Path]) -> list[SourceFile]:
@@ -42,7 +43,7 @@ class Medline(Source):
         Raises BadDump if a path is missing or has no PubMed XML, if a number is missing in the series, or if files of a new
         year stand beside those of an older year without their baseline.
         """
-        numbered: dict[tuple[int, int], SourceFile] = {}
+        numbered: dict[tuple[int, int, str], SourceFile] = {}
         others: list[SourceFile] = []
         for root in paths:
             if not root.exists():
@@ -57,7 +58,7 @@ class Medline(Source):
                     if single:
                         others.append(file)
                     else:
-                        numbered.setdefault((year, number), file)
+                        numbered.setdefault((year, number, path.name.partition(".xml")[0]), file)
                 elif single or _is_pubmed(path):
                     others.append(SourceFile(path, name))
             if len(numbered) + len(others) == known:
@@ -74,15 +75,19 @@ class Medline(Source):
                     yield from _read(part, file)
 
 
-def _series(numbered: dict[tuple[int, int], SourceFile]) -> list[SourceFile]:
-    """Return the files of the newest year; they are an edition if the baseline's first file is among them."""
+def _series(numbered: dict[tuple[int, int, str], SourceFile]) -> list[SourceFile]:
+    """Return the files of the newest year; they are an edition if the baseline's first file is among them.
+
+    A number may have several files, parts with words behind the number.
+    """
     if not numbered:
         return []
-    newest = max(year for year, _ in numbered)
-    files = {number: file for (year, number), file in numbered.items() if year == newest}
-    whole = 1 in files
-    first = 1 if len(numbered) > len(files) else min(files)
-    missing = [f"pubmed{newest % 100:02}n{number:04}.xml.gz" for number in range(first, max(files)) if number not in files]
+    newest = max(year for year, *_ in numbered)
+    files = {(number, stem): file for (year, number, stem), file in numbered.items() if year == newest}
+    numbers = {number for number, _ in files}
+    whole = 1 in numbers
+    first = 1 if len(numbered) > len(files) else min(numbers)
+    missing = [f"pubmed{newest % 100:02}n{number:04}.xml.gz" for number in range(first, max(numbers)) if number not in numbers]
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise BadDump(f"PubMed {newest}: missing files: {', '.join(missing[:5])}{more}")

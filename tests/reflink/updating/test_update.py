@@ -15,8 +15,10 @@ from reflink.catalog.filters import Filters
 from reflink.errors import BadDump, StateFailed
 from reflink.merging import Conflict, Rules
 from reflink.updating import Input, Limits, Report, State, export, pending, published, update
+from reflink.updating.changes import lost
 from reflink.updating.components import MAX_RECORDS
-from reflink.updating.layout import MAX_BEARERS
+from reflink.updating.layout import MAX_BEARERS, origin_of
+from reflink.updating.output import TOPIC, write_changes, write_works
 from reflink.updating.provenance import provenance
 from tests.reflink.updating.sources import Lines, Others, write
 
@@ -320,3 +322,91 @@ def test_records_are_settled_and_compared_anew_by_another_version_of_the_code(
     for module in ("update", "matching"):
         monkeypatch.setattr(sys.modules[f"reflink.updating.{module}"], "VERSION", 0)
     assert update(state, inputs, rules=rules).settled.records == 2
+
+
+def test_a_file_outside_the_series_belongs_to_the_newest_edition(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A)
+    write(tmp_path / "in/2026-2.jsonl", B)
+    assert run(state, tmp_path / "in").sources["lines"].read == 2
+    assert works(state).keys() == {"doi:10.1000/a", "pmid:2"}
+    write(tmp_path / "in/2027-1.jsonl", B)
+    report = run(state, tmp_path / "in").sources["lines"]
+    assert (report.ignored, report.removed) == (1, 0)
+    assert works(state).keys() == {"doi:10.1000/a", "pmid:2"}
+
+
+def test_a_source_with_editions_refuses_complete(state: State, tmp_path: Path):
+    class Editions(Lines):
+        has_editions = True
+
+    write(tmp_path / "in/2026-1.jsonl", A)
+    with pytest.raises(BadDump, match="leave complete out"):
+        update(state, [Input(Editions(), (tmp_path / "in",), complete=True)])
+
+
+def test_complete_files_keep_a_record_of_which_a_newer_version_is_known(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B)
+    write(tmp_path / "day/2.jsonl", A | {"title": "Newer"})
+    run(state, tmp_path / "in", tmp_path / "day")
+    report = run(state, tmp_path / "in", complete=True)
+    assert report.sources["lines"].removed == 0
+    assert works(state)["doi:10.1000/a"]["title"] == "Newer"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("first", ["one", "two"])
+def test_of_equal_versions_in_two_files_the_same_one_counts_in_any_order(state: State, tmp_path: Path, first: str, jobs: int):
+    for name in ("one", "two"):
+        write(tmp_path / name / "1.jsonl", A | {"title": f"From {name}", "version": 5})
+    winner = max(("one", "two"), key=lambda name: origin_of(tmp_path / name / "1.jsonl"))
+    for name in sorted(("one", "two"), key=lambda name: name != first):
+        run(state, tmp_path / name, jobs=jobs)
+    assert works(state)["doi:10.1000/a"]["title"] == f"From {winner}"
+
+
+def test_works_that_a_new_filter_drops_count_as_lost(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B)
+    run(state, tmp_path / "in")
+    publish(state)
+    update(state, [Input(Lines(), (tmp_path / "in",))], filters=Filters(min_title=100))
+    assert lost(state) == 2
+    with pytest.raises(BadDump, match="2 of 2 works"):
+        write_changes(state, tmp_path / "changes.jsonl", max_removed=0.5)
+    assert not (tmp_path / "changes.jsonl").exists()
+
+
+def test_the_changes_of_a_state_that_is_loaded_into_a_topic_go_to_no_file(state: State, tmp_path: Path):
+    state.set_fact(TOPIC, ["cluster", "catalog", "id"])
+    with pytest.raises(BadDump, match="go to a topic"):
+        write_changes(state, tmp_path / "changes.jsonl")
+
+
+def test_bad_records_of_known_files_are_still_counted(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, "bad")
+    first, second = (run(state, tmp_path / "in") for _ in range(2))
+    assert (first.flawless, first.sources["lines"].bad) == (False, 1)
+    assert (second.flawless, second.sources["lines"].bad_before) == (True, 1)
+
+
+def test_joining_preprints_compares_anew(state: State, tmp_path: Path):
+    write(tmp_path / "in/1.jsonl", A, B)
+    inputs = [Input(Lines(), (tmp_path / "in",))]
+    update(state, inputs, rules=Rules(compare=True))
+    before = state.fact("matching")
+    update(state, inputs, rules=Rules(compare=True, join_preprints=True))
+    assert state.fact("matching") != before
+
+
+def test_works_are_written_over_a_truncated_file_and_a_refusal_leaves_no_partial_file(state: State, tmp_path: Path):
+    many = [{"key": f"m{n}", "doi": f"10.1000/m{n}", "title": "Title"} for n in range(40)]
+    write(tmp_path / "in/1.jsonl", *many)
+    run(state, tmp_path / "in")
+    out = tmp_path / "works.jsonl.gz"
+    write_works(state, out)
+    out.write_bytes(out.read_bytes()[:-30])
+    assert write_works(state, out, max_removed=0.05) == 40
+    write(tmp_path / "in/2.jsonl", *({"key": f"m{n}", "withdrawn": True} for n in range(20)))
+    run(state, tmp_path / "in")
+    with pytest.raises(BadDump, match="20 of 40 works"):
+        write_works(state, out, max_removed=0.05)
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "state", "works.jsonl.gz"}

@@ -87,7 +87,7 @@ def test_a_configuration_names_sources_relative_to_its_folder(load, tmp_path: Pa
 def test_a_wrong_configuration_is_refused_with_the_field(load, tmp_path: Path, text: str, fault: str):
     (tmp_path / "sources.toml").write_text(text)
     code, _, err = load("--config", tmp_path / "sources.toml", "--state", tmp_path / "state")
-    assert code == 1
+    assert code == 2
     assert fault in err
     assert len(err.splitlines()) == 1
 
