@@ -78,8 +78,11 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
     if key is None:
         raise BadRecord("no DOI")
     for stamp in ("indexed", "deposited"):
-        found = values.mapping(value.get(stamp)).get("timestamp")
+        stated = values.mapping(value.get(stamp))
+        found = stated.get("timestamp")
         found = values.version(found.get("$numberLong") if type(found) is dict else found)
+        if found is None:
+            found = values.milliseconds(stated.get("date-time"))
         if found is not None:
             version = found
             break

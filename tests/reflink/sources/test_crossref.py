@@ -251,3 +251,7 @@ def test_all_shared_files_are_read():
                 assert each.work.volume == item.get("volume")
                 assert each.version > 10**12
                 check(record, item)
+
+
+def test_the_time_of_indexing_may_be_a_date_alone():
+    assert record({"DOI": "10.1000/a", "indexed": {"date-time": "2024-01-01T00:00:00Z"}}).version == 1_704_067_200_000
