@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from reflink.updating import State
 from tests.helm.expressions import rules, selectors
 from tests.workers.commands import Command
 from workers.config.settings import KafkaSettings
@@ -124,5 +125,32 @@ def test_metrics_of_a_load_are_pushed_and_written(load, tmp_path: Path, gateway)
 def test_metrics_that_cannot_be_delivered_do_not_fail_a_load(load, tmp_path: Path):
     folder = crossref(tmp_path / "crossref", "10.1000/a")
     code, _, err = load("--from", "crossref", folder, "--state", tmp_path / "state", "--pushgateway", "http://127.0.0.1:1")
+    assert code == 0
+    assert "the metrics could not be delivered" in err
+
+
+def test_a_state_in_use_ends_a_load_with_the_code_of_the_state_folder(load, tmp_path: Path):
+    folder = crossref(tmp_path / "crossref", "10.1000/a")
+    with State(tmp_path / "state"):
+        code, _, err = load("--from", "crossref", folder, "--state", tmp_path / "state")
+    assert code == 10
+    assert "another process uses it" in err
+
+
+def test_a_refused_load_still_has_the_age_of_its_sources(load, tmp_path: Path):
+    folder, file = crossref(tmp_path / "crossref", "10.1000/a"), tmp_path / "load.prom"
+    options = ("--from", "crossref", folder, "--state", tmp_path / "state", "--metrics", file)
+    assert load(*options)[0] == 0
+    newest = (folder / "works.jsonl").stat().st_mtime
+    (folder / "works.jsonl").unlink()
+    assert load(*options)[0] == 12
+    found = {each.name: each for each in text_string_to_metric_families(file.read_text())}
+    assert found["reflink_source_newest_timestamp_seconds"].samples[0].value == newest
+    assert found["reflink_load_success"].samples[0].value == 0
+
+
+def test_a_wrong_address_of_a_pushgateway_does_not_fail_a_load(load, tmp_path: Path):
+    folder = crossref(tmp_path / "crossref", "10.1000/a")
+    code, _, err = load("--from", "crossref", folder, "--state", tmp_path / "state", "--pushgateway", "http://a b:c")
     assert code == 0
     assert "the metrics could not be delivered" in err
