@@ -277,3 +277,11 @@ def test_fast_reading_is_equal_to_a_complete_parse(records: list[str]):
     plain = [outcome(lambda child=child: records_of(child, 3)) for child in etree.fromstring(content, parser)]
     parts = [part for part in PUBMED.slices(io.BytesIO(content), "a") if isinstance(part, Slice)]
     assert [outcome(lambda part=part: records_of(parse(part), 3)) for part in parts] == plain
+
+
+def test_parts_of_one_number_are_all_read(tmp_path: Path):
+    for part in ("a", "b"):
+        written(tmp_path / f"pubmed26n0001_{part}.xml", article(1))
+    found = Medline().files([tmp_path])
+    assert [file.name for file in found] == ["pubmed26n0001_a.xml", "pubmed26n0001_b.xml"]
+    assert {file.edition for file in found} == {2026}
