@@ -77,9 +77,9 @@ def test_the_fallback_judges_under_the_share_of_the_event():
     assert low / (1 - low) == pytest.approx(high / (1 - high) / 9, rel=0.02)
 
 
-def handled(batch: Sequence[FallbackEvent]) -> list[OutcomesEvent]:
+def handled(batch: Sequence[FallbackEvent], works: Catalog | None = None) -> list[OutcomesEvent]:
     stage = FallbackStage(FallbackSettings(kafka_bootstrap_servers="nowhere:1"))
-    output = stage.handle(batch, FallbackView(catalog(), 0.5, None, "report", 7))
+    output = stage.handle(batch, FallbackView(works or catalog(), 0.5, None, "report", 7))
     assert {"text", "search", "verdict", "encode"} <= set(output.observed.seconds)
     return [OutcomesEvent.from_json(message.value or b"") for message in output.messages]
 
@@ -144,3 +144,26 @@ def test_a_forbidden_work_is_not_a_candidate_and_is_named_in_the_outcome(profile
     assert [item.forbidden for item in outcomes.items] == [("pmid:1",), ()]
     assert outcomes.items[0].link.cited != "pmid:1"
     assert outcomes.items[1].link.cited == "pmid:2"
+
+
+def test_a_reference_to_a_translated_title_is_linked():
+    """The reference has no identifier, volume or page, so only the title leads to the work."""
+    title, cited = "Pilze im Boden feuchter Wälder der gemäßigten Zone", "pmid:3"
+    work = Work(
+        id=cited, ids=Ids(pmid="3"), title="Soil fungi of wet forests in temperate regions", translated_titles=(title,),
+        authors=("Ames", "Bock"), venue="Mycologia", year=2001,
+    )  # fmt: skip
+    reference = Reference(
+        id="doi:10.1/p#0", citing="doi:10.1/p", position=1, title=title, last_names=("Ames", "Bock"), year=2001,
+        venue="Mycologia", raw_text=f"Ames, Bock. {title}. Mycologia 2001.",
+    )  # fmt: skip
+    batch = [event("doi:10.1/p", [], 3).model_copy(update={"items": (Open(reference=reference, found=Found()),)})]
+    probabilities = []
+    for works in ([*WORKS, work], [*WORKS, work.model_copy(update={"translated_titles": ()})]):
+        made = Catalog.empty(lexical_mode="Raw")
+        made.add(works)
+        (outcome,) = handled(batch, made)
+        probabilities.append(outcome.items[0].link.probability or 0.0)
+    known, unknown = probabilities
+    assert known > 0.95
+    assert unknown < 0.7
