@@ -145,7 +145,7 @@ def test_other_errors_are_found_with_their_place(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(checks, "parse", lambda data, **options: Reference.from_json(b"{}"))
     with pytest.raises(Broken, match="raises: BadRecord") as found:
         check(GOOD, "test.xml")
-    assert found.value.signature == "raises BadRecord in entities.from_json"
+    assert found.value.signature == "raises BadRecord in entity_base.from_json"
 
 
 def test_the_plain_reading_knows_its_bounds() -> None:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reflink.entities import Ids, Reference, Work
@@ -78,12 +78,17 @@ record = st.tuples(field, names, field, year, short, short)
 @settings(max_examples=examples(500))
 @given(record, record)
 def test_evidence_is_symmetric(one: tuple, other: tuple) -> None:  # type: ignore[type-arg]
-    """Only for fields, since a work has no citation text and no chapter."""
+    """Only for fields, since a work has no citation text and no chapter.
+
+    A reference with venue, year, volume and page alone has rules of its own, which a work cannot have.
+    """
 
     def pair(a: tuple, b: tuple) -> Evidence:  # type: ignore[type-arg]
         reference = cite(title=a[0], last_names=a[1], venue=a[2], year=a[3], volume=a[4], first_page=a[5])
         work = Work(id="x", title=b[0], authors=b[1], venue=b[2], year=b[3], volume=b[4], fpage=b[5])
-        found = evidence(reference, work)._replace(length=0, group=0, bare=0, card=0)
+        found = evidence(reference, work)
+        assume(found.card != UNTITLED)
+        found = found._replace(length=0, group=0, bare=0, card=0)
         # For lists of equal length, the names of the reference are searched among those of the work.
         return found._replace(authors=0, agreeing=0) if len(a[1]) == len(b[1]) else found
 
