@@ -1,6 +1,6 @@
 """The texts of works in the trigram index: a work with titles in several languages has one text for each title.
 
-The id of a work's text is the work's id; those of its translated titles have a number behind it.
+The text with the title has the work's id as its id. A text with a translated title has the work's id followed by a number.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ exit codes: as of reflink catalog import"""
 
 
 def add_to(commands: Any) -> None:
-    """Add the subcommands to those of ``reflink catalog``."""
+    """Add the subcommands ``import``, ``update``, ``provenance`` and ``sources``."""
     raw = argparse.RawDescriptionHelpFormatter
     about = "Convert the files of a bibliographic database to works as JSON lines."
     sub = commands.add_parser("import", help=about, description=about, epilog=_IMPORT, formatter_class=raw)

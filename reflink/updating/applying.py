@@ -1,7 +1,8 @@
 """Apply source records to the state.
 
 1. A record replaces the stored one if its version is greater. Of equal versions in one file the later one counts, in two files
-   that of the file with the greater number, so the result does not depend on the order in which files are read.
+   that of the file with the greater number, so the result does not depend on the order in which files are read. A record that
+   an edition lacked, and a later edition has again, counts with any version.
 2. A new record that shares no identifier with another record is published at once as it is. Every other change marks the
    record, and the records that share an identifier with it before or after the change, as dirty, for `settling`.
 """
@@ -20,6 +21,7 @@ from reflink.updating.layout import (
     CHANGED,
     DIRTY,
     IDENTIFIER,
+    LAST_ORIGIN,
     MAX_BEARERS,
     PARTIAL,
     RECORD,
@@ -48,11 +50,6 @@ class Counts:
         """Add the numbers of ``other``."""
         for name, number in vars(other).items():
             setattr(self, name, getattr(self, name) + number)
-
-    @property
-    def records(self) -> int:
-        """Number of records read."""
-        return sum(vars(self).values())
 
 
 @dataclass
@@ -105,13 +102,16 @@ def apply(state: State, records: Iterable[Encoded], edition: int, origin: int, *
     rows = [
         None if value is None else Row.from_bytes(value) for value in state.get_many([RECORD + each.ref for each in newest])
     ]
-    before = [identifiers(Work.from_json(row.json)) if row is not None and _differs(row, each, origin) and row.json else ()
-              for row, each in zip(rows, newest, strict=True)]  # fmt: skip
+    kept = [row is not None and not _differs(row, each, edition, origin) for row, each in zip(rows, newest, strict=True)]
+    before = [
+        () if keep or row is None or not row.json else identifiers(Work.from_json(row.json))
+        for row, keep in zip(rows, kept, strict=True)
+    ]
     index = _read(state, {key for each, old in zip(newest, before, strict=True) for key in (*each.identifiers, *old)})
     counts, batch, dirty = Counts(), state.batch(), set[bytes]()
     fresh: dict[bytes, Encoded] = {}
-    for each, row, old in zip(newest, rows, before, strict=True):
-        if row is not None and not _differs(row, each, origin):
+    for each, row, old, keep in zip(newest, rows, before, kept, strict=True):
+        if row is not None and keep:
             counts.older += each.version < row.version
             counts.unchanged += each.version >= row.version
             seen = row._replace(edition=max(edition, row.edition))
@@ -163,9 +163,10 @@ def _newest(records: Iterable[Encoded]) -> Sequence[Encoded]:
     return list(newest.values())
 
 
-def _differs(row: Row, record: Encoded, origin: int) -> bool:
+def _differs(row: Row, record: Encoded, edition: int, origin: int) -> bool:
     """Whether the record replaces the stored one by another."""
-    return (record.version, origin) >= (row.version, row.origin) and not _same(row, record)
+    came_back = row.origin == LAST_ORIGIN and edition > row.edition
+    return (came_back or (record.version, origin) >= (row.version, row.origin)) and not _same(row, record)
 
 
 def _same(row: Row, record: Encoded) -> bool:

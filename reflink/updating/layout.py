@@ -31,7 +31,7 @@ MAX_BEARERS: Final = 64
 TOO_MANY: Final = b"*"
 
 _HEAD: Final = struct.Struct(">BqIIH")
-#: Greater than the origin of every file.
+#: The origin of a record that was removed because an edition lacks it; greater than that of every file.
 LAST_ORIGIN: Final = 0xFFFFFFFF
 _DIGEST: Final = 8
 

@@ -26,7 +26,6 @@ from reflink.updating.state import State
 
 #: Number of records that are compared together.
 _BATCH: Final = 200
-_HASH: Final = 8
 #: Name of the fact with the versions of the keys and of the comparison that the rows have.
 _FACT: Final = "matching"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from rocksdict import WriteBatch
@@ -93,12 +94,7 @@ def settle_dirty(
 
 
 def _dirty(state: State) -> list[bytes]:
-    chunk: list[bytes] = []
-    for ref, _ in state.rows(DIRTY):
-        chunk.append(ref)
-        if len(chunk) == _BATCH:
-            break
-    return chunk
+    return [ref for ref, _ in islice(state.rows(DIRTY), _BATCH)]
 
 
 class _Writer:

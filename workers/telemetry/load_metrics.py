@@ -27,7 +27,7 @@ SOURCE_RECORDS = Gauge(
 # what: record, file.
 SOURCE_FAULTS = Gauge(
     "reflink_source_faults",
-    "Unreadable records, also those of files read before, and files.",
+    "Files and records that could not be read, including records of files read earlier.",
     ["source", "what"],
     registry=REGISTRY,
 )

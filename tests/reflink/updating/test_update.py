@@ -191,6 +191,13 @@ def test_complete_files_remove_what_they_lack(state: State, tmp_path: Path):
     assert works(state).keys() == {"pmid:2"}
 
 
+def test_a_removed_record_comes_back_with_a_later_edition_that_has_it_again(state: State, tmp_path: Path):
+    for present in ((A, B), (A,), (A, B)):
+        write(tmp_path / "in/1.jsonl", *present)
+        run(state, tmp_path / "in", complete=True, max_removed=1.0)
+        assert len(works(state)) == len(present)
+
+
 def test_complete_files_that_have_not_changed_are_not_read_again(state: State, tmp_path: Path):
     write(tmp_path / "in/1.jsonl", A)
     write(tmp_path / "in/2.jsonl", B)
