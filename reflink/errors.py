@@ -11,7 +11,7 @@ class ReflinkError(Exception):
 
 
 class NotAPaper(ReflinkError):
-    """The bytes are not a JATS/NLM/PMC article: not XML, or XML of another kind."""
+    """The bytes are not a paper: of no known format, or broken beyond recovery."""
 
 
 class TooLarge(ReflinkError):

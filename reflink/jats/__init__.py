@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
+from reflink.bibliography import papers
 from reflink.entities import Paper
 from reflink.identifiers import NO_IDS
-from reflink.jats.bibliography import MAX_INFERRED, references
-from reflink.jats.document import Document, Limits, read
+from reflink.jats.bibliography import entries
+from reflink.jats.document import Document, read
 from reflink.jats.front import front, publisher_id
+from reflink.limits import Limits
 from reflink.workids import work_id
 
 __all__ = ["Limits", "parse", "parse_front"]
@@ -25,13 +26,9 @@ def parse(data: bytes, *, source: str | None = None, limits: Limits | None = Non
     """
     limits = limits or Limits()
     document = read(data, source, limits)
-    fields, citing = _front(document, data, source)
-    cited, unread = references(document, citing, source or citing, limits, infer=infer)
-    warnings = document.warnings
-    if unread:
-        limit = f"its citations without tags have more than {MAX_INFERRED:,} characters"
-        warnings += (f"the fields of {unread:,} citations were not recognised: {limit}",)
-    return Paper.model_construct(id=citing, references=cited, unread=unread, warnings=warnings, **fields)
+    fields, own = _front(document, data, source)
+    found = entries(document, source or own, limits)
+    return papers.paper(fields, found, own_name=own, source=source, limits=limits, infer=infer, warnings=document.warnings)
 
 
 def parse_front(data: bytes, *, source: str | None = None, limits: Limits | None = None) -> Paper:
@@ -45,9 +42,5 @@ def _front(document: Document, data: bytes, source: str | None) -> tuple[dict[st
     """Return the fields of the paper, and its id."""
     fields = front(document.article)
     ids = fields.get("ids", NO_IDS)
-    return fields, work_id(ids, None if ids.keys() else _own_name(document, data, source))
-
-
-def _own_name(document: Document, data: bytes, source: str | None) -> str:
-    """Return the name of a paper without identifiers: its source, its publisher's id, or a digest of its bytes."""
-    return (source or "").strip() or publisher_id(document.article) or "sha256:" + hashlib.sha256(data).hexdigest()[:32]
+    own = papers.own_name(data, source, publisher_id(document.article))
+    return fields, work_id(ids, None if ids.keys() else own)

@@ -1,22 +1,19 @@
-"""Build all references of an article: merge citation elements that describe the same work and assign reference ids."""
+"""Read the entries of an article; merge citation elements that describe the same work."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from reflink.entities import Ids, Inferred, Reference
-from reflink.errors import TooLarge
+from reflink.bibliography.citation import Citation, raw_query, tagged
+from reflink.bibliography.references import Entry
+from reflink.entities import Ids
 from reflink.identifiers import NO_IDS
-from reflink.jats import division
-from reflink.jats.citation import DESCRIBING, Citation, raw_query, read_citation, tagged
-from reflink.jats.document import Document, Limits
+from reflink.jats.citation import read_citation
+from reflink.jats.document import Document
 from reflink.jats.entries import scanned
 from reflink.jats.scanner.vocabulary import ELEMENT, MIXED
 from reflink.jats.sourcetext import attribute
-from reflink.recognition import recognise
-from reflink.recognition.kinds import kind_of
+from reflink.limits import Limits
 from reflink.text import normalise
 
 _UNSTRUCTURED: Final = "display-unstructured"
@@ -24,61 +21,6 @@ _UNSTRUCTURED: Final = "display-unstructured"
 _SAME_WORDS: Final = 0.5
 #: Number of preceding works of the entry that a citation is compared with; bounds the comparisons.
 _NEAR: Final = 16
-#: Maximum characters per paper of the citations whose fields are inferred, which bounds the time (5-6 µs a character). It is
-#: 20,000 citations of 100 characters; the longest real bibliographies have a tenth of it.
-MAX_INFERRED: Final = 2_000_000
-#: Maximum length, in characters, of an XML id that is used in a reference's id.
-_MAX_XML_ID: Final = 100
-
-
-@dataclass(slots=True)
-class Entry:
-    """One ``<ref>``, or a citation outside every ``<ref>``, and the works it cites."""
-
-    xml_id: str | None
-    label: str | None
-    works: list[Citation]
-
-
-def references(document: Document, citing: str, name: str, limits: Limits, *, infer: bool) -> tuple[tuple[Reference, ...], int]:
-    """Return the references of the article in document order; with ``infer``, recognise the fields of untagged citations.
-
-    Also return the number of untagged citations that were not read because they exceed MAX_INFERRED. Raises TooLarge beyond
-    ``limits.references``.
-    """
-    found = [_divided(entry) for entry in entries(document, name, limits)]
-    if sum(len(entry.works) for entry in found) > limits.references:
-        raise TooLarge(f"{name}: more than {limits.references} references")
-    made: list[Reference] = []
-    remaining, unread = MAX_INFERRED, 0
-    for entry, key in zip(found, _keys(found), strict=True):
-        about: dict[str, Any] = {"citing": citing}
-        if entry.xml_id:
-            about["xml_id"] = entry.xml_id
-        if entry.label:
-            about["label"] = entry.label
-        for ordinal, citation in enumerate(entry.works, start=1):
-            if infer and citation.keys().isdisjoint(DESCRIBING):
-                text = raw_query(citation)
-                remaining -= len(text)
-                if remaining < 0:
-                    unread += 1
-                elif inferred := _inferred(text, citation["raw_text"]):
-                    citation["inferred"] = inferred
-            made.append(Reference.made({**about, "id": f"{citing}#{key}.{ordinal}", "position": len(made) + 1, **citation}))
-    return tuple(made), unread
-
-
-def _inferred(text: str, printed: str) -> Inferred | None:
-    """Return the fields recognised in ``text``, and the kind that the ``printed`` citation, with its addresses, shows."""
-    inferred, kind = recognise(text), kind_of(printed)
-    return inferred if kind is None else (inferred or Inferred()).model_copy(update={"kind": kind})
-
-
-def _divided(entry: Entry) -> Entry:
-    """Return the entry with one citation for each work that a text of it cites."""
-    found = [work for citation in entry.works for work in division.works(citation)]
-    return entry if len(found) == len(entry.works) else Entry(entry.xml_id, entry.label, found)
 
 
 def entries(document: Document, name: str, limits: Limits) -> list[Entry]:
@@ -161,27 +103,3 @@ def _merged(structured: Citation, printed: Citation) -> Citation:
 
 def _stated(citation: Citation, field: str) -> dict[str, str]:
     return {kind: value for kind, value in citation.get(field, NO_IDS) if value}
-
-
-def _keys(found: list[Entry]) -> list[str]:
-    """Return the unique name of each entry within the paper: its XML id if unique, else the position of its first work."""
-    positions: list[str] = []
-    position = 1
-    for entry in found:
-        positions.append(str(position))
-        position += len(entry.works)
-    ids = [entry.xml_id for entry in found]
-    times = Counter(ids)
-    keys = [xml_id if xml_id and times[xml_id] == 1 and _usable(xml_id) else None for xml_id in ids]
-    # An XML id may equal the position of an entry that has no usable one; the position wins.
-    holders = {key: at for at, key in enumerate(keys) if key is not None}
-    waiting = [positions[at] for at, key in enumerate(keys) if key is None]
-    while waiting:
-        if (at := holders.pop(waiting.pop(), None)) is not None:
-            keys[at] = None
-            waiting.append(positions[at])
-    return [key if key is not None else positions[at] for at, key in enumerate(keys)]
-
-
-def _usable(xml_id: str) -> bool:
-    return len(xml_id) <= _MAX_XML_ID and xml_id.isprintable() and "#" not in xml_id and len(xml_id.split()) == 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
+from reflink.bibliography.citation import MAX_TEXT, Citation
 from reflink.entities import Ids
 from reflink.identifiers import normalise_doi
 from reflink.jats.links import identify
@@ -14,29 +15,11 @@ from reflink.jats.scanner.vocabulary import NUMBER
 from reflink.jats.sourcetext import line, unescaped
 from reflink.stripping import REMOVED, separate
 
-#: Fields of `reflink.entities.Reference` by name; missing fields are absent.
-Citation = dict[str, Any]
-
-#: Maximum length of a citation's text, in characters; it bounds the cost. Real citations have at most a quarter of it.
-MAX_TEXT: Final = 10_000
-#: Fields that describe a work. A citation without any of them is untagged.
-DESCRIBING: Final = ("title", "chapter_title", "last_names", "collab", "editors", "venue", "year", "volume", "first_page")
-
 _PAGE_BREAK: Final = re.compile(r"[-‐‑–—,;]+")
 #: Substitute fields, and the field that each replaces if it is absent.
 _STAND_INS: Final = {"_data_title": "title", "_part_title": "chapter_title", "_number": "first_page"}
 _LOOSE: Final = re.compile(r" +([,.;:)\]])")
 _LINK: Final = re.compile(f"{BEGINS}([^{ENDS}]*){ENDS}")
-
-
-def tagged(citation: Citation) -> int:
-    """Return the number of tagged fields that describe the work."""
-    return sum(name in citation for name in DESCRIBING)
-
-
-def raw_query(citation: Citation) -> str:
-    """Return the text that `reflink.entities.Reference.raw_query` will return."""
-    return str(citation["raw_noid" if "raw_noid" in citation else "raw_text"])
 
 
 def read_citation(fields: Citation, *, spaced: bool) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import orjson
 
 from reflink.errors import TooLarge
-from reflink.jats.document import Document, Limits
+from reflink.jats.document import Document
 from reflink.jats.scanner.layout import FULL, TOO_DEEP, TOO_MANY, buffers
 from reflink.jats.scanner.scan import scan
+from reflink.limits import Limits
 
 #: One entry: its citations (see `reflink.jats.scanner.records`), then its XML id as spelled in the XML, then its label.
 Scanned = list[Any]

@@ -15,9 +15,9 @@ from typing import Final
 import zstandard
 
 from reflink import jats
+from reflink.bibliography.citation import DESCRIBING
 from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
-from reflink.jats.citation import DESCRIBING
 from reflink.workids import work_id
 from schemas import SCHEMA_VERSION, ManifestEvent, PaperPointer, ReferenceEvent
 from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from lxml import etree
 
+from reflink.bibliography.citation import MAX_TEXT
 from reflink.identifiers import normalise_doi
-from reflink.jats.citation import MAX_TEXT
 from reflink.jats.links import identify
 from reflink.jats.people import named
 from reflink.jats.scanner import vocabulary as v

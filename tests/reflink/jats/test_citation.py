@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from reflink.bibliography.citation import MAX_TEXT
 from reflink.entities import Ids
-from reflink.jats.citation import MAX_TEXT
 from tests.reflink.jats.articles import assert_fields, cited, references
 
 ELEMENT = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from reflink.bibliography.citation import DESCRIBING, Citation, raw_query
 from reflink.entities import Ids
 from reflink.identifiers import NO_IDS
-from reflink.jats.citation import DESCRIBING, Citation, raw_query
 from reflink.recognition.several import Part, divide
 from reflink.stripping import REMOVED, separate
 

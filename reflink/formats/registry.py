@@ -1,0 +1,54 @@
+"""The formats by name. Their modules are imported on demand, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from reflink.errors import NotAPaper
+from reflink.formats.content import Content
+from reflink.formats.format import Format
+
+#: One line per format. A format whose content another one would recognise too comes before it.
+_CLASSES: Final = {
+    "jats": "reflink.formats.jats:Jats",
+}
+#: The names of the formats.
+NAMES: Final = tuple(_CLASSES)
+#: The format of XML that no format recognises: articles inside other elements, and the errors of everything else.
+_XML: Final = "jats"
+
+
+@cache
+def format_named(name: str) -> Format:
+    """Return the format with this name, one of NAMES."""
+    module, _, cls = _CLASSES[name].partition(":")
+    found: type[Format] = getattr(import_module(module), cls)
+    return found()
+
+
+def formats() -> Iterator[Format]:
+    """Yield all formats."""
+    return map(format_named, NAMES)
+
+
+def format_of(content: Content) -> Format:
+    """Return the first format that recognises the content. Raises NotAPaper, which states what the content looks like."""
+    for each in formats():
+        if each.recognises(content):
+            return each
+    if content.root is not None:
+        return format_named(_XML)
+    raise NotAPaper(f"{content.name}: {_likeness(content)}; known formats: {', '.join(NAMES)}")
+
+
+def _likeness(content: Content) -> str:
+    if not content.data:
+        return "empty"
+    if content.data.startswith(b"%PDF"):
+        return "a PDF: convert it with GROBID and send its TEI"
+    if content.json is not None:
+        return "JSON of no known format"
+    return "text of no known format" if content.text is not None else "bytes of no known format"
