@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="reflink",
-        description="Find the work that each reference of a paper cites: read JATS XML and link its references to a catalog.",
+        description="Find the work that each reference of a paper cites: read papers and link their references to a catalog.",
         epilog="""first steps:
   reflink catalog build works.jsonl.gz --out catalog/   a catalog from JSON lines
   reflink link paper.xml --catalog catalog/             link a paper's references to it

@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from reflink.cli import OK, SOME_FAILED
-from reflink.cli.inputs import read_papers
+from reflink.cli.inputs import add_format, read_papers
 from reflink.cli.link import add_catalog, link_learnt, open_linker
 from reflink.cli.output import add_json, complain, console, describe, identifiers, table, write_json
 from reflink.entities import Link, Paper, Reference, Work
@@ -60,7 +60,8 @@ class Considered:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: file, reference, catalog and output format."""
-    parser.add_argument("file", metavar="FILE", help="the paper: JATS/NLM XML, plain or gzip; - reads stdin")
+    parser.add_argument("file", metavar="FILE", help="the paper, of any format, plain or gzip; - reads stdin")
+    add_format(parser)
     parser.add_argument(
         "--reference",
         required=True,
@@ -73,23 +74,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain one reference. Returns 1 if the paper cannot be read or has no such reference."""
-    for _, paper in read_papers([args.file]):
+    papers: list[Paper] = []
+    for _, paper in read_papers([args.file], format_name=args.format_name):
         if isinstance(paper, ReflinkError):
             complain(paper)
             return SOME_FAILED
-        reference = pick(paper, args.reference)
-        if reference is None:
-            complain(f"{args.file}: no reference {args.reference} among {len(paper.references)}: see reflink parse")
-            return SOME_FAILED
-        linker = open_linker(args)
-        if args.absent is None:
-            linker.policy = replace(linker.policy, absent=link_learnt(linker, paper.references)[1])
-        considered, link = consider(reference, linker), linker.link([reference])[0]
-        if args.json:
-            candidates = [_to_dict(candidate) for candidate in considered]
-            write_json({"reference": reference, "candidates": candidates, "link": link})
-        else:
-            _show(console(), reference, considered, link, linker)
+        papers.append(paper)
+    found = next(((paper, reference) for paper in papers if (reference := pick(paper, args.reference))), None)
+    if found is None:
+        count = sum(len(paper.references) for paper in papers)
+        complain(f"{args.file}: no reference {args.reference} among {count}: see reflink parse")
+        return SOME_FAILED
+    paper, reference = found
+    linker = open_linker(args)
+    if args.absent is None:
+        linker.policy = replace(linker.policy, absent=link_learnt(linker, paper.references)[1])
+    considered, link = consider(reference, linker), linker.link([reference])[0]
+    if args.json:
+        candidates = [_to_dict(candidate) for candidate in considered]
+        write_json({"reference": reference, "candidates": candidates, "link": link})
+    else:
+        _show(console(), reference, considered, link, linker)
     return OK
 
 

@@ -1,4 +1,4 @@
-"""Read papers from XML files, gzipped or not, from folders and tar archives of them, and from standard input (``-``)."""
+"""Read papers of any format: from files, plain or gzip, from folders and tar archives, and from standard input (``-``)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import argparse
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
@@ -13,11 +15,23 @@ from reflink.cli.archives import Archive
 from reflink.cli.folders import open_files
 from reflink.entities import Paper
 from reflink.errors import NotAPaper, ReflinkError, TooLarge
-from reflink.jats import Limits, parse
+from reflink.formats import Content, Options, Parsed, format_named, parse
+from reflink.formats.registry import NAMES, formats
+from reflink.limits import Limits
 
-_PAPERS: Final = (".xml", ".nxml", ".xml.gz", ".nxml.gz")
 _ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
 _GZIP: Final = b"\x1f\x8b"
+#: The format whose papers are archives themselves.
+_PACKED: Final = "latex"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One file that was read: its name, its bytes, and its papers, one in most formats."""
+
+    name: str
+    content: Content
+    papers: tuple[Parsed, ...]
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +40,21 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="JATS/NLM XML, plain or gzip; a folder or .tar, .tar.gz, .tar.xz of such files; - reads one paper from stdin",
+        help="a paper of any format, plain or gzip; a folder or .tar, .tar.gz, .tar.xz of papers; - reads one paper from stdin",
     )
+    add_format(parser)
     add_follow_links(parser)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--from`` of a command that reads papers."""
+    parser.add_argument(
+        "--from",
+        dest="format_name",
+        choices=NAMES,
+        metavar="FORMAT",
+        help=f"format of the files: {', '.join(NAMES)} (default: told by content)",
+    )
 
 
 def add_follow_links(parser: argparse.ArgumentParser) -> None:
@@ -40,27 +66,52 @@ def add_follow_links(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_papers(files: Iterable[str], *, follow_links: bool = False) -> Iterator[tuple[str, Paper | ReflinkError]]:
+def read_papers(
+    files: Iterable[str], *, follow_links: bool = False, format_name: str | None = None
+) -> Iterator[tuple[str, Paper | ReflinkError]]:
     """Yield the name and paper of each input in order; for an unreadable input the error instead of the paper."""
-    limits = Limits()
-    for name, data in read_contents(files, limits.size, follow_links=follow_links):
-        yield name, _parse(name, data, limits)
+    for name, found in read_inputs(files, follow_links=follow_links, format_name=format_name):
+        if isinstance(found, ReflinkError):
+            yield name, found
+        else:
+            for each in found.papers:
+                yield name, each.paper
 
 
-def _parse(name: str, data: bytes | ReflinkError, limits: Limits) -> Paper | ReflinkError:
-    if isinstance(data, ReflinkError):
-        return data
+def read_inputs(
+    files: Iterable[str], *, follow_links: bool = False, format_name: str | None = None, options: Options | None = None
+) -> Iterator[tuple[str, Input | ReflinkError]]:
+    """Yield the name and content of each input in order; for an unreadable input the error instead of the content.
+
+    ``format_name``: of all inputs; by default each is told by its content.
+    """
+    options = options or Options()
+    for name, data in read_contents(files, options.limits.size, follow_links=follow_links):
+        yield name, data if isinstance(data, ReflinkError) else _parsed(name, data, format_name, options)
+
+
+def _parsed(name: str, data: bytes, format_name: str | None, options: Options) -> Input | ReflinkError:
+    content = Content(data, source_of(name))
     try:
-        return parse(data, source=_source(name), limits=limits)
+        return Input(name, content, parse(content, format_name=format_name, options=options))
     except ReflinkError as error:
         text = str(error)
         return type(error)(text if name in text else f"{name}: {text}")
 
 
-def _source(name: str) -> str:
+def source_of(name: str) -> str:
+    """Return the name of a paper from the name of its file: without folders and known endings."""
     # File names may contain bytes that are not valid text; an id may not.
     base = PurePosixPath(name).name.encode(errors="backslashreplace").decode()
-    return next((base[: -len(suffix)] for suffix in reversed(_PAPERS) if base.lower().endswith(suffix)), base)
+    lower = base.lower()
+    return next((base[: -len(ending)] for ending in _endings() if lower.endswith(ending) and len(base) > len(ending)), base)
+
+
+@cache
+def _endings() -> tuple[str, ...]:
+    """Return the endings of papers, the longest first."""
+    plain = {ending for each in formats() for ending in each.endings}
+    return tuple(sorted(plain | {f"{ending}.gz" for ending in plain}, key=lambda ending: (-len(ending), ending)))
 
 
 def read_contents(
@@ -90,8 +141,8 @@ def _contents(name: str, limit: int, follow_links: bool) -> Iterator[tuple[str, 
             found = True
             yield str(inner), file if isinstance(file, ReflinkError) else _read(str(inner), file, limit)
         if not found:
-            yield name, NotAPaper(f"{name}: no .xml or .nxml file in this folder")
-    elif name.lower().endswith(_ARCHIVES):
+            yield name, NotAPaper(f"{name}: no paper in this folder: no file ends in one of {', '.join(_endings())}")
+    elif name.lower().endswith(_ARCHIVES) and not _is_one_paper(path, limit):
         with path.open("rb") as packed:
             archive = Archive(name, packed)
             for member, stored in archive.files(_is_paper, limit + 1):
@@ -108,7 +159,14 @@ def _contents(name: str, limit: int, follow_links: bool) -> Iterator[tuple[str, 
 
 
 def _is_paper(name: str) -> bool:
-    return name.lower().endswith(_PAPERS)
+    return name.lower().endswith(_endings())
+
+
+def _is_one_paper(path: Path, limit: int) -> bool:
+    """Whether an archive is one paper, with the files of its source, rather than a collection of papers."""
+    if _PACKED not in NAMES or path.stat().st_size > limit:
+        return False
+    return format_named(_PACKED).recognises(Content(path.read_bytes()))
 
 
 def _read(name: str, file: IO[bytes], limit: int) -> bytes | ReflinkError:

@@ -10,9 +10,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from reflink.cli import OK, SOME_FAILED
-from reflink.cli.inputs import absent_share, add_files, probability, read_papers
+from reflink.cli.inputs import Input, absent_share, add_files, probability, read_inputs
 from reflink.cli.models import add_model, load_encoder
 from reflink.cli.output import add_json, complain, console, describe, table, write_json
+from reflink.cli.writing import Writer, add_writing
 from reflink.entities import Link, Paper, Reference
 from reflink.errors import BadRecord, ReflinkError
 
@@ -28,6 +29,7 @@ examples:
   reflink link paper.xml --catalog catalog/               a table: the cited work of each reference, and the probability
   reflink link articles/ --catalog catalog/ --json > links.jsonl
   reflink link articles/ --catalog catalog/ --absent auto --link-precision 0.997    at the share of absent works found
+  reflink link paper.tei.xml --catalog catalog/ --format tei > linked.tei.xml     the paper again, with the links in it
   reflink link paper.xml --catalog catalog/ --profile paper       the published method, without the verdict"""
 
 #: References linked at once: enough for full batches of the encoder, few enough that results appear steadily.
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     add_catalog(parser)
     add_json(parser)
+    add_writing(parser)
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
@@ -131,35 +134,42 @@ def link_learnt(linker: Linker, references: Sequence[Reference]) -> tuple[list[L
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a JSON line or a table row for each reference. Returns 1 if a paper could not be read."""
+    """Print a line for each reference, or write the papers with links. Returns 1 if a paper cannot be read or written."""
+    if args.format and args.json:
+        raise BadRecord("--json and --format exclude each other")
+    writer = Writer(args.format, args.out) if args.format else None
     linker = open_linker(args)
     failed, found, absent = False, Counter[str](), args.absent
 
-    def papers() -> Iterator[Paper]:
+    def inputs() -> Iterator[Input]:
         nonlocal failed
-        for _, paper in read_papers(args.files, follow_links=args.follow_links):
-            if isinstance(paper, ReflinkError):
-                complain(paper)
+        for _, each in read_inputs(args.files, follow_links=args.follow_links, format_name=args.format_name or args.format):
+            if isinstance(each, ReflinkError):
+                complain(each)
                 failed = True
             else:
-                yield paper
+                yield each
 
-    given: Iterable[Paper] = papers()
+    given: Iterable[Input] = inputs()
     if args.absent is None and linker.policy.profile == "production":
         given = list(given)
-        all_links, absent = link_learnt(linker, [reference for paper in given for reference in paper.references])
+        all_links, absent = link_learnt(linker, [reference for each in given for reference in _references(each)])
         decided = iter(all_links)
     for batch in _batches(given):
-        references = [reference for paper in batch for reference in paper.references]
+        references = [reference for each in batch for reference in _references(each)]
         links = iter(linker.link(references) if args.absent else list(islice(decided, len(references))))
-        for paper in batch:
-            mine = [next(links) for _ in paper.references]
+        for each in batch:
+            mine = list(islice(links, len(_references(each))))
             found.update(link.method or "not linked" for link in mine)
-            if args.json:
+            if writer is not None:
+                failed |= not writer.write(each, mine, linker.catalog)
+            elif args.json:
                 for link in mine:
                     write_json(link)
             else:
-                _show(paper, mine, linker.catalog)
+                rest = iter(mine)
+                for parsed in each.papers:
+                    _show(parsed.paper, list(islice(rest, len(parsed.paper.references))), linker.catalog)
     if not args.json:
         complain(f"{found.total()} references: " + ", ".join(f"{n} {what}" for what, n in found.most_common()))
         if args.absent is None:
@@ -167,11 +177,15 @@ def run(args: argparse.Namespace) -> int:
     return SOME_FAILED if failed else OK
 
 
-def _batches(papers: Iterable[Paper]) -> Iterator[list[Paper]]:
-    batch: list[Paper] = []
-    for paper in papers:
-        batch.append(paper)
-        if sum(len(paper.references) for paper in batch) >= _BATCH:
+def _references(given: Input) -> list[Reference]:
+    return [reference for parsed in given.papers for reference in parsed.paper.references]
+
+
+def _batches(given: Iterable[Input]) -> Iterator[list[Input]]:
+    batch: list[Input] = []
+    for each in given:
+        batch.append(each)
+        if sum(len(_references(one)) for one in batch) >= _BATCH:
             yield batch
             batch = []
     if batch:

@@ -12,10 +12,12 @@ from reflink.entities import Paper
 from reflink.errors import ReflinkError
 
 NAME: Final = "parse"
-HELP: Final = """Read JATS XML and show each paper with its references.
+HELP: Final = """Read papers of any format and show each with its references.
 
 examples:
   reflink parse paper.xml                     a table of its references
+  reflink parse 2401.01234.tar.gz             a LaTeX source as arXiv gives it
+  reflink parse list.txt --from text          a list of citations
   reflink parse articles.tar.xz --json | jq .references[].title"""
 
 
@@ -28,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a JSON line or a table for each paper. Returns 1 if a paper could not be read."""
     code = OK
-    for name, paper in read_papers(args.files, follow_links=args.follow_links):
+    for name, paper in read_papers(args.files, follow_links=args.follow_links, format_name=args.format_name):
         if isinstance(paper, ReflinkError):
             complain(paper)
             code = SOME_FAILED

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from reflink.formats.content import Content
-from reflink.formats.format import Format, Options, Parsed
+from reflink.formats.format import Decision, Format, Options, Parsed
 from reflink.formats.registry import format_named, format_of
 
-__all__ = ["Content", "Format", "Options", "Parsed", "format_named", "format_of", "parse"]
+__all__ = ["Content", "Decision", "Format", "Options", "Parsed", "format_named", "format_of", "parse"]
 
 
-def parse(
-    data: bytes, *, source: str | None = None, format_name: str | None = None, options: Options | None = None
-) -> tuple[Parsed, ...]:
-    """Parse the papers that ``data`` holds: one in most formats.
+def parse(content: Content, *, format_name: str | None = None, options: Options | None = None) -> tuple[Parsed, ...]:
+    """Parse the papers that ``content`` holds: one in most formats.
 
-    ``source``: the caller's name of the data (file name without ending, message key), used in errors, and as the id of a paper
-    without identifier. ``format_name``: one of `reflink.formats.registry.NAMES`; by default it is told by content. Raises
-    NotAPaper, TooLarge, and PackageMissing if the format needs an optional package.
+    ``format_name``: one of `reflink.formats.registry.NAMES`; by default it is told by content. Raises NotAPaper, TooLarge, and
+    PackageMissing if the format needs an optional package.
     """
-    content = Content(data, source)
     found = format_of(content) if format_name is None else format_named(format_name)
     return found.parse(content, options or Options())

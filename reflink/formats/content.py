@@ -21,9 +21,10 @@ _SPACE: Final = re.compile(rb"\sxmlns(?::([\w.-]+))?\s*=\s*[\"']([^\"']*)[\"']")
 
 
 class Content:
-    """The bytes of a paper. ``source``: its name, see `reflink.formats.parse`; ``name`` is its name in errors.
+    """The bytes of a paper. Everything that is read off them is computed once, on first use, and raises no error.
 
-    Everything else is computed once, on first use, and raises no error.
+    ``source``: the caller's name of the bytes (file name without ending, message key), which is the id of a paper without
+    identifier. ``name``: its name in errors.
     """
 
     def __init__(self, data: bytes, source: str | None = None) -> None:
