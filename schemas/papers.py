@@ -1,4 +1,4 @@
-"""Topic ``papers``: XML bytes, optionally compressed, or a pointer to a file, as the headers specify."""
+"""Topic ``papers``: a paper's bytes, optionally compressed, or a pointer to a file, as the headers specify."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from schemas.envelope import Event
 
 #: Header: the compression of the value, or of the file that it points to. Absent: identity.
 ENCODING_HEADER: Final = "reflink-encoding"
-#: Header: the content of the value, ``xml`` (the default) or ``pointer`` (a PaperPointer).
+#: Header: the content of the value, ``paper`` (the default) or ``pointer`` (a PaperPointer).
 CONTENT_HEADER: Final = "reflink-content"
+#: Header: the paper's format, e.g. ``tei``. Absent: told by content.
+FORMAT_HEADER: Final = "reflink-format"
 #: Header: the paper's version, a decimal integer. Absent: the record's timestamp in milliseconds.
 VERSION_HEADER: Final = "reflink-version"
 
 Encoding = Literal["identity", "gzip", "zstd"]
-Content = Literal["xml", "pointer"]
+Content = Literal["paper", "pointer"]
 
 
 class PaperPointer(Event):

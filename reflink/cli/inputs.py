@@ -7,16 +7,15 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Final
 
 from reflink.cli.archives import Archive
 from reflink.cli.folders import open_files
 from reflink.entities import Paper
 from reflink.errors import NotAPaper, ReflinkError, TooLarge
-from reflink.formats import Content, Options, Parsed, format_named, parse
-from reflink.formats.registry import NAMES, formats
+from reflink.formats import Content, Options, Parsed, endings, format_named, parse, source_of
+from reflink.formats.registry import NAMES
 from reflink.limits import Limits
 
 _ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
@@ -99,21 +98,6 @@ def _parsed(name: str, data: bytes, format_name: str | None, options: Options) -
         return type(error)(text if name in text else f"{name}: {text}")
 
 
-def source_of(name: str) -> str:
-    """Return the name of a paper from the name of its file: without folders and known endings."""
-    # File names may contain bytes that are not valid text; an id may not.
-    base = PurePosixPath(name).name.encode(errors="backslashreplace").decode()
-    lower = base.lower()
-    return next((base[: -len(ending)] for ending in _endings() if lower.endswith(ending) and len(base) > len(ending)), base)
-
-
-@cache
-def _endings() -> tuple[str, ...]:
-    """Return the endings of papers, the longest first."""
-    plain = {ending for each in formats() for ending in each.endings}
-    return tuple(sorted(plain | {f"{ending}.gz" for ending in plain}, key=lambda ending: (-len(ending), ending)))
-
-
 def read_contents(
     files: Iterable[str], limit: int = Limits().size, *, follow_links: bool = False
 ) -> Iterator[tuple[str, bytes | ReflinkError]]:
@@ -141,7 +125,7 @@ def _contents(name: str, limit: int, follow_links: bool) -> Iterator[tuple[str, 
             found = True
             yield str(inner), file if isinstance(file, ReflinkError) else _read(str(inner), file, limit)
         if not found:
-            yield name, NotAPaper(f"{name}: no paper in this folder: no file ends in one of {', '.join(_endings())}")
+            yield name, NotAPaper(f"{name}: no paper in this folder: no file ends in one of {', '.join(endings())}")
     elif name.lower().endswith(_ARCHIVES) and not _is_one_paper(path, limit):
         with path.open("rb") as packed:
             archive = Archive(name, packed)
@@ -159,7 +143,7 @@ def _contents(name: str, limit: int, follow_links: bool) -> Iterator[tuple[str, 
 
 
 def _is_paper(name: str) -> bool:
-    return name.lower().endswith(_endings())
+    return name.lower().endswith(endings())
 
 
 def _is_one_paper(path: Path, limit: int) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from reflink.formats.content import Content
 from reflink.formats.format import Decision, Format, Options, Parsed
-from reflink.formats.registry import format_named, format_of
+from reflink.formats.registry import endings, format_named, format_of, source_of
 
-__all__ = ["Content", "Decision", "Format", "Options", "Parsed", "format_named", "format_of", "parse"]
+__all__ = ["Content", "Decision", "Format", "Options", "Parsed", "endings", "format_named", "format_of", "parse", "source_of"]
 
 
 def parse(content: Content, *, format_name: str | None = None, options: Options | None = None) -> tuple[Parsed, ...]:

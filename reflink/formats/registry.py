@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import PurePosixPath
 from typing import Final
 
 from reflink.errors import NotAPaper
@@ -32,6 +33,21 @@ def format_named(name: str) -> Format:
 def formats() -> Iterator[Format]:
     """Yield all formats."""
     return map(format_named, NAMES)
+
+
+def source_of(name: str) -> str:
+    """Return the name of a paper from the name of its file: without folders and known endings."""
+    # File names may contain bytes that are not valid text; an id may not.
+    base = PurePosixPath(name).name.encode(errors="backslashreplace").decode()
+    lower = base.lower()
+    return next((base[: -len(ending)] for ending in endings() if lower.endswith(ending) and len(base) > len(ending)), base)
+
+
+@cache
+def endings() -> tuple[str, ...]:
+    """Return the endings of the files of all formats, plain and gzipped, the longest first."""
+    plain = {ending for each in formats() for ending in each.endings}
+    return tuple(sorted(plain | {f"{ending}.gz" for ending in plain}, key=lambda ending: (-len(ending), ending)))
 
 
 def format_of(content: Content) -> Format:

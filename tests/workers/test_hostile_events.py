@@ -287,7 +287,7 @@ XML_ATTACKS: dict[str, bytes] = {
 def test_an_xml_attack_is_a_paper_without_its_prey_or_a_named_error(what: str):
     tracemalloc.start()
     try:
-        found = stage().decode(record(XML_ATTACKS[what]))
+        (found,) = stage().decode(record(XML_ATTACKS[what]))
     except (NotAPaper, TooLarge):
         return
     finally:

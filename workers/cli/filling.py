@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from reflink.cli.inputs import add_follow_links, read_contents
+from reflink.cli.inputs import add_follow_links, add_format, read_contents
 from reflink.errors import ReflinkError
 from workers.cli.command import AddCommand, report
 from workers.config import settings as configuration
@@ -23,8 +23,9 @@ def add_to(command: AddCommand) -> None:
     )
     topics.add_argument("--replication", type=int, default=-1, help="replication factor (default: the broker's)")
 
-    publish = command("publish", "send papers: XML files, gzipped or not, folders, tar files", _publish)
+    publish = command("publish", "send papers of any format: files, gzipped or not, folders, tar files", _publish)
     publish.add_argument("paths", nargs="+", metavar="PATH")
+    add_format(publish)
     add_follow_links(publish)
     publish.add_argument("--encoding", choices=["zstd", "gzip", "identity"], default="zstd", help="compression (default zstd)")
     publish.add_argument("--version", type=int, help="version of the papers (default: time of sending)")
@@ -64,6 +65,7 @@ def _publish(arguments: argparse.Namespace) -> int:
                     data,
                     encoding=arguments.encoding,
                     version=arguments.version,
+                    format_name=arguments.format_name,
                     pointer_root=arguments.pointer_root,
                 )
             except ReflinkError as error:

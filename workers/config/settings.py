@@ -108,13 +108,12 @@ class ParserSettings(WorkerSettings):
 
     offer_papers: bool = Field(True, description="Add every parsed paper to the catalog, so that it can be cited.")
     infer_fields: bool = Field(True, description="Recognise fields in citations without tags.")
+    contexts: bool = Field(False, description="Publish to the topic `contexts` where in its text a paper mentions a reference.")
     pointer_root: Path | None = Field(
         None,
         description="Folder of the files that pointers may name, for papers above the message limit. Unset: no pointers.",
     )
-    max_paper_bytes: Count = Field(
-        64_000_000, description="Maximum decompressed size of a paper; larger ones become dead letters."
-    )
+    max_paper_bytes: Count = Field(64_000_000, description="Maximum decompressed size of a paper; others become dead letters.")
     max_depth: int = Field(
         256, ge=8, le=256, description="Maximum nesting of a paper's elements; deeper ones become dead letters."
     )

@@ -12,11 +12,11 @@ from typing import Final, Literal
 
 import zstandard
 
-from reflink import jats
 from reflink.errors import ReflinkError, TooLarge
+from reflink.formats import Content, parse, source_of
 from reflink.storage import durable
 from schemas import SCHEMA_VERSION, PaperPointer
-from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER, Encoding
+from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, FORMAT_HEADER, VERSION_HEADER, Encoding
 from workers.kafka.bulk_producer import Sender
 from workers.kafka.topics import TOPICS
 from workers.records import Headers
@@ -41,25 +41,29 @@ def record_of(
     *,
     encoding: Encoding = "zstd",
     version: int | None = None,
+    format_name: str | None = None,
     pointer_root: Path | None = None,
     limit: int = LIMIT,
 ) -> PaperRecord:
     """Return a paper's record. Its key is the work id, which keeps the order of versions, or ``name`` if parsing fails.
 
+    The key of a file with several papers is the work id of the first. ``format_name``: the header, by default told by content.
     A paper above ``limit`` compressed bytes is stored under ``pointer_root``, and the record contains a pointer to it. Raises
     TooLarge for such a paper without a ``pointer_root``.
     """
     try:
-        key = jats.parse(data, source=Path(name).stem).id
+        key = parse(Content(data, source_of(name)), format_name=format_name)[0].paper.id
     except ReflinkError:
         key = Path(name).name  # the parser reports the error in a dead letter
     value = compress(data, encoding)
-    content: Literal["xml", "pointer"] = "xml"
+    content: Literal["paper", "pointer"] = "paper"
     if len(value) > limit:
         if pointer_root is None:
             raise TooLarge(f"{name}: {len(value)} bytes compressed, more than the {limit} of a message: use --pointer-root")
         value, content = put_aside(value, pointer_root), "pointer"
     headers: Headers = ((CONTENT_HEADER, content.encode()), (ENCODING_HEADER, encoding.encode()))
+    if format_name is not None:
+        headers = (*headers, (FORMAT_HEADER, format_name.encode()))
     if version is not None:
         headers = (*headers, (VERSION_HEADER, b"%d" % version))
     return PaperRecord(key.encode(), value, headers)

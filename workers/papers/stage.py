@@ -1,4 +1,4 @@
-"""The parser's stage: turn a paper's XML into references and a manifest, which contains the paper itself as a work."""
+"""The parser's stage: turn a paper of any format into references and a manifest, which contains the paper itself as a work."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 import zstandard
 
-from reflink import jats
 from reflink.bibliography.citation import DESCRIBING
 from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
+from reflink.formats import Content, Options, parse
+from reflink.formats.registry import NAMES
+from reflink.limits import Limits
 from reflink.workids import work_id
 from schemas import SCHEMA_VERSION, ManifestEvent, PaperPointer, ReferenceEvent
-from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, VERSION_HEADER
+from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, FORMAT_HEADER, VERSION_HEADER
 from workers.config.settings import ParserSettings
 from workers.dead_letter import attempts
 from workers.papers.safe_open import read_beneath
@@ -48,7 +51,11 @@ class PaperVersion:
     live: bool = True
 
 
-class ParserStage(Stage[PaperVersion, NoView]):
+#: The papers of one record: one in most formats.
+Papers = tuple[PaperVersion, ...]
+
+
+class ParserStage(Stage[Papers, NoView]):
     """Stage of the parser. It parses in ``decode``, so that an invalid paper is one invalid record and its batch continues."""
 
     name = "parser"
@@ -57,14 +64,15 @@ class ParserStage(Stage[PaperVersion, NoView]):
 
     def __init__(self, settings: ParserSettings) -> None:
         self.settings = settings
-        self.limits = jats.Limits(settings.max_paper_bytes, settings.max_depth, settings.max_references)
+        limits = Limits(settings.max_paper_bytes, settings.max_depth, settings.max_references)
+        self.options = Options(limits, infer=settings.infer_fields, text=settings.contexts)
 
     def warm(self) -> None:
         """Load the recogniser's weights and the kernels, so that no batch waits for them. Raises ModelNotFound."""
-        jats.parse(_SMALLEST, infer=self.settings.infer_fields)
+        parse(Content(_SMALLEST), options=self.options)
 
-    def decode(self, record: Received) -> PaperVersion:
-        """Parse the paper. Raises BadRecord, NotAPaper or TooLarge."""
+    def decode(self, record: Received) -> Papers:
+        """Parse the papers of a record. Raises BadRecord, NotAPaper, TooLarge or PackageMissing."""
         key = (record.key or b"").decode("utf-8", "replace")
         version, live = _version(record), attempts(record) == 0
         if record.value is None:
@@ -72,19 +80,19 @@ class ParserStage(Stage[PaperVersion, NoView]):
                 raise BadRecord(
                     f"the key of a withdrawal must be the paper's work id (doi:…, pmid:…, pmcid:…, arxiv:…), not {key!r}"
                 )
-            return PaperVersion(work_id(Ids(), key), version, record.timestamp, None, live)
-        data = self._content(record)
-        paper = jats.parse(data, source=key or record.address, limits=self.limits, infer=self.settings.infer_fields)
-        return PaperVersion(paper.id, version, record.timestamp, paper, live)
+            return (PaperVersion(work_id(Ids(), key), version, record.timestamp, None, live),)
+        content = Content(self._content(record), key or record.address)
+        papers = parse(content, format_name=_format(record), options=self.options)
+        return tuple(PaperVersion(each.paper.id, version, record.timestamp, each.paper, live) for each in papers)
 
-    def view(self, batch: Sequence[PaperVersion]) -> NoView:
+    def view(self, batch: Sequence[Papers]) -> NoView:
         """Return an empty view: parsing needs only the batch."""
         return NoView()
 
-    def handle(self, batch: Sequence[PaperVersion], view: NoView) -> Output:
+    def handle(self, batch: Sequence[Papers], view: NoView) -> Output:
         """Return, for each paper, a manifest and one record per reference."""
         output = Output()
-        for paper in batch:
+        for paper in chain.from_iterable(batch):
             output.messages += parsed(paper, offered=self.settings.offer_papers)
             if paper.paper is not None:
                 output.observed.parsed.update(origins(paper.paper))
@@ -92,13 +100,13 @@ class ParserStage(Stage[PaperVersion, NoView]):
 
     def _content(self, record: Received) -> bytes:
         data = record.value or b""
-        match record.header(CONTENT_HEADER) or "xml":
-            case "xml":
+        match record.header(CONTENT_HEADER) or "paper":
+            case "paper" | "xml":  # the name of the days when every paper was XML
                 pass
             case "pointer":
                 data = fetch(PaperPointer.from_json(data), self.settings.pointer_root, self.settings.max_paper_bytes)
             case other:
-                raise BadRecord(f"header {CONTENT_HEADER}: {other!r} is neither xml nor pointer")
+                raise BadRecord(f"header {CONTENT_HEADER}: {other!r} is neither paper nor pointer")
         return decompress(data, record.header(ENCODING_HEADER) or "identity", self.settings.max_paper_bytes)
 
 
@@ -109,6 +117,13 @@ def _version(record: Received) -> int:
     if not header.isascii() or not header.isdigit() or len(header) > 18:
         raise BadRecord(f"header {VERSION_HEADER}: {header!r} is not a decimal integer")
     return int(header)
+
+
+def _format(record: Received) -> str | None:
+    name = record.header(FORMAT_HEADER)
+    if name is not None and name not in NAMES:
+        raise BadRecord(f"header {FORMAT_HEADER}: {name!r} is not one of {', '.join(NAMES)}")
+    return name
 
 
 def parsed(version: PaperVersion, *, offered: bool) -> list[Message]:

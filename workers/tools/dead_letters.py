@@ -127,7 +127,7 @@ def corrected(message: Message, value: bytes) -> Message:
         encoding = next((name for magic, name in _MAGIC if value.startswith(magic)), "")
         if not encoding:
             value, encoding = compress(value, "zstd"), "zstd"
-        described = ((CONTENT_HEADER, b"xml"), (ENCODING_HEADER, encoding.encode()))
+        described = ((CONTENT_HEADER, b"paper"), (ENCODING_HEADER, encoding.encode()))
         headers = (*(header for header in headers if header[0] not in (CONTENT_HEADER, ENCODING_HEADER)), *described)
     changed = replace(message, value=value, headers=headers)
     if changed.size() > (limit := TOPICS[message.topic].max_message_bytes):

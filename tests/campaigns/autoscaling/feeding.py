@@ -70,5 +70,5 @@ class Feeder:
 def record(number: int, works: Sequence[Work]) -> PaperRecord:
     """Return the record like ``record_of``, but without parsing the paper for its id, so that a burst is sent quickly."""
     key = citing(number) if number % POISON_EVERY else f"paper-{number}"
-    headers = ((CONTENT_HEADER, b"xml"), (ENCODING_HEADER, b"zstd"))
+    headers = ((CONTENT_HEADER, b"paper"), (ENCODING_HEADER, b"zstd"))
     return PaperRecord(key.encode(), compress(paper(number, works), "zstd"), headers)

@@ -133,7 +133,8 @@ class Pipeline:
         batch = self.papers[self._parsed : end]
         if not batch:
             return False
-        output = self.parser.handle(batch, self.parser.view(batch))
+        papers = [(each,) for each in batch]
+        output = self.parser.handle(papers, self.parser.view(papers))
         if fate == "commits":
             self.topics.commit(output.messages, self.clock.ms)
             self._parsed = end

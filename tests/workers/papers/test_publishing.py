@@ -44,7 +44,7 @@ def received(record: PaperRecord) -> Received:
 @pytest.mark.parametrize("xml", [XML, NAMELESS])
 def test_the_parser_reads_a_published_paper_and_its_key_is_the_id(encoding: Any, version: int | None, xml: bytes):
     record = record_of("folder/Some Paper.xml", xml, encoding=encoding, version=version)
-    read = ParserStage(ParserSettings()).decode(received(record))
+    (read,) = ParserStage(ParserSettings()).decode(received(record))
     assert read.citing == record.key.decode()
     assert read.version == (7 if version is None else version)
     assert read.paper is not None
@@ -59,7 +59,7 @@ def test_versions_of_a_paper_share_its_key_under_every_file_name():
 def test_an_invalid_paper_is_published_under_its_file_name():
     record = record_of("folder/broken.xml", b"no paper")
     assert record.key == b"broken.xml"
-    assert dict(record.headers)["reflink-content"] == b"xml"
+    assert dict(record.headers)["reflink-content"] == b"paper"
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip", "zstd"])
@@ -73,7 +73,7 @@ def test_a_large_paper_becomes_a_pointer_that_the_parser_follows(tmp_path: Path)
     assert dict(record.headers)["reflink-content"] == b"pointer"
     read = ParserStage(ParserSettings(pointer_root=tmp_path)).decode(received(record))
     assert read == ParserStage(ParserSettings()).decode(received(record_of("a.xml", XML)))
-    assert dict(record_of("a.xml", XML, pointer_root=tmp_path, limit=limit + 1).headers)["reflink-content"] == b"xml"
+    assert dict(record_of("a.xml", XML, pointer_root=tmp_path, limit=limit + 1).headers)["reflink-content"] == b"paper"
 
 
 def test_a_large_paper_without_a_root_is_refused():

@@ -111,7 +111,7 @@ def test_a_withdrawal_must_name_a_work(key: bytes | None):
 
 def test_a_paper_without_identifiers_is_identified_by_its_key():
     nameless = XML.replace(b'<article-id pub-id-type="doi">10.5555/Citing</article-id>', b"")
-    assert stage().decode(record(nameless, key=b"own-17")).citing.endswith("own-17")
+    assert stage().decode(record(nameless, key=b"own-17"))[0].citing.endswith("own-17")
 
 
 def test_the_same_batch_gives_the_same_output():
@@ -151,8 +151,8 @@ def counted(parser: ParserStage, xml: bytes) -> Counter[str]:
 
 
 def test_the_version_is_the_header_or_the_timestamp():
-    assert stage().decode(record(version="42")).version == 42
-    assert stage().decode(record()).version == ARRIVED
+    assert stage().decode(record(version="42"))[0].version == 42
+    assert stage().decode(record())[0].version == ARRIVED
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.0", "abc", " 1", "1" * 19, "٣", b"\xff"])
@@ -185,7 +185,7 @@ def test_no_header_means_identity():
 
 
 def test_an_empty_encoding_is_equivalent_to_no_header():
-    assert stage().decode(record(encoding="")).citing == CITING
+    assert stage().decode(record(encoding=""))[0].citing == CITING
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd", "brotli", "GZIP"])
@@ -347,14 +347,14 @@ def test_the_parser_declares_the_topics_it_writes():
 
 
 def test_more_references_than_the_limit_are_rejected():
-    assert stage(max_references=2).decode(record()).paper is not None
+    assert stage(max_references=2).decode(record())[0].paper is not None
     with pytest.raises(TooLarge, match="more than 1 references"):
         stage(max_references=1).decode(record())
 
 
 def test_deeper_elements_than_the_limit_are_rejected():
     deep = XML.replace(b"</article-title>", b"<b>" * 20 + b"</b>" * 20 + b"</article-title>")
-    assert stage().decode(record(deep)).paper is not None
+    assert stage().decode(record(deep))[0].paper is not None
     with pytest.raises(TooLarge, match="deeper than 12"):
         stage(max_depth=12).decode(record(deep))
 
@@ -362,8 +362,8 @@ def test_deeper_elements_than_the_limit_are_rejected():
 def test_fields_are_inferred_unless_the_setting_is_off():
     text = b"Wang X, Li Y. Deep learning for plant disease detection. Plant Methods. 2019;15(2):100-110."
     bare = XML.replace(b"Doe J. First work. <source>J Firsts</source> <year>2001</year>", text)
-    first = stage().decode(record(bare)).paper.references[0]
+    first = stage().decode(record(bare))[0].paper.references[0]
     assert (first.inferred.year, first.inferred.volume, first.inferred.last_names) == (2019, "15", ("Wang", "Li"))
     assert (first.year, first.volume, first.last_names) == (None, None, ())
-    assert stage(infer_fields=False).decode(record(bare)).paper.references[0].inferred is None
-    assert stage().decode(record()).paper.references[0].inferred is None
+    assert stage(infer_fields=False).decode(record(bare))[0].paper.references[0].inferred is None
+    assert stage().decode(record())[0].paper.references[0].inferred is None
