@@ -22,4 +22,7 @@ class Jats(Format):
 
     def parse(self, content: Content, options: Options) -> tuple[Parsed, ...]:
         """Return the article."""
-        return (Parsed(jats.parse(content.data, source=content.source, limits=options.limits, infer=options.infer)),)
+        data, source, limits, infer = content.data, content.source, options.limits, options.infer
+        if options.text:
+            return (Parsed(*jats.parse_with_text(data, source=source, limits=limits, infer=infer)),)
+        return (Parsed(jats.parse(data, source=source, limits=limits, infer=infer)),)

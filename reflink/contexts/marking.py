@@ -1,0 +1,66 @@
+"""The text of sentences as paper 003 gives it: MAINCIT for the mention, CIT for other citations, FORMULA for formulas."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+from reflink.contexts.grouping import Run
+from reflink.contexts.paragraphs import Paragraph
+from reflink.contexts.ranges import Slot
+from reflink.contexts.sentences import Opaque
+
+MAIN: Final = "MAINCIT"
+OTHER: Final = "CIT"
+FORMULA: Final = "FORMULA"
+
+
+class Marking:
+    """The replaced spans of one paragraph: formulas, and runs of citations. ``spans`` are in order and disjoint.
+
+    A run becomes one marker for each entry that it cites, those of ranges included, so that citations look alike in every
+    style. A link to no known entry becomes CIT, unless it has no text.
+    """
+
+    def __init__(self, paragraph: Paragraph, runs: Sequence[Run], slots: Sequence[Sequence[Slot]]) -> None:
+        self._text = paragraph.text
+        found: list[tuple[int, int, Run | None]] = [(run.start, run.stop, run) for run in runs]
+        found += [(start, stop, None) for start, stop in paragraph.formulas]
+        found.sort(key=lambda each: (each[0], -each[1]))
+        spans: list[tuple[int, int, Run | None]] = []
+        for start, stop, run in found:
+            if not spans or start >= spans[-1][1]:
+                spans.append((start, stop, run))
+            elif run is not None and spans[-1][2] is None:  # a citation within a formula
+                spans[-1] = start, stop, run
+        self.spans = [Opaque(start, stop, run is not None) for start, stop, run in spans]
+        self._starts = [start for start, _, _ in spans]
+        self._slots: list[list[Slot | None] | None] = []
+        for _, _, run in spans:
+            if run is None:
+                self._slots.append(None)
+                continue
+            inside: list[Slot | None] = []
+            for at in range(run.first, run.last + 1):
+                inside += slots[at]
+                if not slots[at] and paragraph.mentions[at].start < paragraph.mentions[at].stop:
+                    inside.append(None)
+            self._slots.append(inside)
+
+    def text(self, start: int, stop: int, main: Slot | None) -> str:
+        """Return the text from ``start`` to ``stop``, in which ``main`` is MAINCIT."""
+        pieces: list[str] = []
+        at = bisect_left(self._starts, start)
+        done = max(start, self.spans[at - 1].stop) if at else start
+        while at < len(self.spans) and self._starts[at] < stop:
+            pieces.append(self._text[done : self._starts[at]])
+            inside = self._slots[at]
+            if inside is None:
+                pieces.append(FORMULA)
+            else:
+                pieces += [MAIN if slot is main and slot is not None else OTHER for slot in inside]
+            done = self.spans[at].stop
+            at += 1
+        pieces.append(self._text[done:stop])
+        return " ".join(filter(None, (piece.strip() for piece in pieces)))
