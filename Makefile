@@ -7,6 +7,7 @@ STAMP := .venv/.installed
 # The kernels of numba change with the library only.
 KERNELS := .venv/.kernels
 RUNS ?= 1000000
+FORMAT ?= jats
 SEED ?= 1
 JOBS ?= 2
 KILLS ?= 200
@@ -41,6 +42,7 @@ help: ## this list
 	@echo '          PROCESSES=2 run test modules side by side; 0 runs them in one process'
 	@echo 'make mutation MUTANTS=200 SEED=1       the share of small faults in the runtime, the ledger and the verdict that tests find'
 	@echo 'make fuzz RUNS=1000000 SEED=1 JOBS=2  damaged papers into the parser, made from real ones and by coverage'
+	@echo 'make fuzz FORMAT=tei RUNS=100000      the same with papers of another format'
 	@echo 'make chaos KILLS=200 FREEZES=100 SEED=1  workers killed by phase, frozen, kicked; broker, network, disk: nothing lost or'
 	@echo '          doubled; BROKERS=3 on a cluster whose brokers are killed; JSON=file'
 	@echo 'make convergence EXAMPLES=2000 SEED=1   random histories end in the links of a fresh run; KAFKA=20 of them on a real Kafka'
@@ -108,8 +110,8 @@ mutation: $(STAMP)
 
 fuzz: $(STAMP)
 	$(call locked,fuzz)
-	@.venv/bin/python -m tests.campaigns.fuzz --runs $(RUNS) --seed $(SEED) --jobs $(JOBS) $(if $(JSON),--json '$(JSON)')
-	@.venv/bin/python -m tests.campaigns.fuzz guided --minutes 5
+	@.venv/bin/python -m tests.campaigns.fuzz --format $(FORMAT) --runs $(RUNS) --seed $(SEED) --jobs $(JOBS) $(if $(JSON),--json '$(JSON)')
+	$(if $(filter jats,$(FORMAT)),@.venv/bin/python -m tests.campaigns.fuzz guided --minutes 5)
 
 chaos: $(STAMP)
 	@.venv/bin/python -m workers.devkit

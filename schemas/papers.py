@@ -12,7 +12,7 @@ from schemas.envelope import Event
 ENCODING_HEADER: Final = "reflink-encoding"
 #: Header: the content of the value, ``paper`` (the default) or ``pointer`` (a PaperPointer).
 CONTENT_HEADER: Final = "reflink-content"
-#: Header: the paper's format, e.g. ``tei``. Absent: told by content.
+#: Header: the format of the paper, e.g. ``tei``. Absent: told by content.
 FORMAT_HEADER: Final = "reflink-format"
 #: Header: the paper's version, a decimal integer. Absent: the record's timestamp in milliseconds.
 VERSION_HEADER: Final = "reflink-version"

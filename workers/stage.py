@@ -20,6 +20,8 @@ class Observed:
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
+    #: Parsed papers, by format.
+    papers: Counter[str] = field(default_factory=Counter)
     #: Parsed references, by the origin of their fields; see ``metrics.PARSED``.
     parsed: Counter[str] = field(default_factory=Counter)
     scores: list[tuple[str, float]] = field(default_factory=list)
@@ -40,6 +42,7 @@ class Observed:
         """Add the observations of ``other`` to these."""
         self.outcomes.update(other.outcomes)
         self.decisions.update(other.decisions)
+        self.papers.update(other.papers)
         self.parsed.update(other.parsed)
         self.scores += other.scores
         self.reasons.update(other.reasons)

@@ -18,7 +18,7 @@ import zstandard
 from reflink.bibliography.citation import DESCRIBING
 from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
-from reflink.formats import Content, Options, parse
+from reflink.formats import Content, Format, Options, format_named, format_of, parse
 from reflink.formats.registry import NAMES
 from reflink.limits import Limits
 from reflink.workids import work_id
@@ -41,7 +41,7 @@ _MAX_FRAMES: Final = 1000
 class PaperVersion:
     """One version of a paper. ``paper`` is None if it is withdrawn; ``live`` is False for a replayed dead letter.
 
-    ``arrived`` is the record's timestamp in milliseconds since 1970.
+    ``arrived`` is the record's timestamp in milliseconds since 1970. ``format_name`` is empty for a withdrawal.
     """
 
     citing: str
@@ -49,6 +49,7 @@ class PaperVersion:
     arrived: int
     paper: Paper | None
     live: bool = True
+    format_name: str = ""
 
 
 #: The papers of one record: one in most formats.
@@ -82,8 +83,11 @@ class ParserStage(Stage[Papers, NoView]):
                 )
             return (PaperVersion(work_id(Ids(), key), version, record.timestamp, None, live),)
         content = Content(self._content(record), key or record.address)
-        papers = parse(content, format_name=_format(record), options=self.options)
-        return tuple(PaperVersion(each.paper.id, version, record.timestamp, each.paper, live) for each in papers)
+        found = _stated_format(record) or format_of(content)
+        return tuple(
+            PaperVersion(each.paper.id, version, record.timestamp, each.paper, live, found.name)
+            for each in found.parse(content, self.options)
+        )
 
     def view(self, batch: Sequence[Papers]) -> NoView:
         """Return an empty view: parsing needs only the batch."""
@@ -95,6 +99,7 @@ class ParserStage(Stage[Papers, NoView]):
         for paper in chain.from_iterable(batch):
             output.messages += parsed(paper, offered=self.settings.offer_papers)
             if paper.paper is not None:
+                output.observed.papers[paper.format_name] += 1
                 output.observed.parsed.update(origins(paper.paper))
         return output
 
@@ -119,11 +124,11 @@ def _version(record: Received) -> int:
     return int(header)
 
 
-def _format(record: Received) -> str | None:
+def _stated_format(record: Received) -> Format | None:
     name = record.header(FORMAT_HEADER)
     if name is not None and name not in NAMES:
         raise BadRecord(f"header {FORMAT_HEADER}: {name!r} is not one of {', '.join(NAMES)}")
-    return name
+    return None if name is None else format_named(name)
 
 
 def parsed(version: PaperVersion, *, offered: bool) -> list[Message]:

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from reflink.entities import Method, Unresolved
-from reflink.errors import BadRecord, BadVector, NotAPaper, TooLarge
+from reflink.errors import BadRecord, BadVector, NotAPaper, PackageMissing, TooLarge
+from reflink.formats.registry import NAMES
 from workers.config.settings import WorkerSettings
 from workers.runtime.crash_journal import KilledWorker
 from workers.stage import Stage
 from workers.telemetry import metrics
 
 #: Errors that a record may cause. Any other class is a defect of reflink, and its series appears when it occurs.
-EXPECTED: Final = (BadRecord, BadVector, KilledWorker, NotAPaper, TooLarge)
+EXPECTED: Final = (BadRecord, BadVector, KilledWorker, NotAPaper, PackageMissing, TooLarge)
 _FIELDS: Final = ("tagged", "recognised", "unrecognised", "unread")
 _DECISIONS: Final = ("published", "unchanged", "late", "gone", "withdrawn", "overridden", "too-large")
 #: Reasons why the ledger has references re-evaluated.
@@ -51,6 +52,8 @@ def announce(stage: Stage[Any, Any], settings: WorkerSettings) -> None:
     for step in ("wait", "handle", "commit", *(("follow",) if stage.follows else ())):
         metrics.STAGE_SECONDS.labels(step)
     if stage.name == "parser":
+        for name in NAMES:
+            metrics.PAPERS.labels(name)
         for fields in _FIELDS:
             metrics.PARSED.labels(fields)
     if stage.name in _DECIDERS:

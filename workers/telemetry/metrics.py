@@ -38,8 +38,9 @@ END_TO_END_SECONDS = Histogram(
     ["live"],
     buckets=_LONG_SECONDS,
 )
+PAPERS = Counter("reflink_parsed_papers_total", "Papers parsed, by their format.", ["format"])
 # Fields of parsed references: tagged, recognised (in the text), unrecognised, unread (the paper exceeds the limit on text that
-# is read; reflink/jats/bibliography.py).
+# is read; reflink/bibliography/references.py).
 PARSED = Counter("reflink_parsed_references_total", "References parsed, by the origin of their fields.", ["fields"])
 # Outcomes. reason is empty for a link; method is empty without a link.
 OUTCOMES = Counter("reflink_outcomes_total", "Outcomes of references.", ["method", "reason"])

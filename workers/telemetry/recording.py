@@ -15,6 +15,8 @@ def observe(seen: Observed) -> None:
         metrics.OUTCOMES.labels(method, reason).inc(count)
     for decision, count in seen.decisions.items():
         metrics.LEDGER_DECISIONS.labels(decision).inc(count)
+    for name, count in seen.papers.items():
+        metrics.PAPERS.labels(name).inc(count)
     for fields, count in seen.parsed.items():
         metrics.PARSED.labels(fields).inc(count)
     for method, score in seen.scores:

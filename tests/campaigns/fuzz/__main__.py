@@ -6,16 +6,22 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from reflink.formats.registry import NAMES
+from tests.campaigns.fuzz.mutations import Input
 from tests.campaigns.reporting import write_json
 from tests.data import find_shared_data, jats_folder
 
+if TYPE_CHECKING:
+    from tests.campaigns.fuzz.campaign import Subject
+
 _EPILOG = """examples:
   python -m tests.campaigns.fuzz --runs 1000000 --jobs 2 --json fuzz.json   a campaign; a seed gives the same inputs
+  python -m tests.campaigns.fuzz --format tei --runs 100000                 a campaign with papers of another format
   python -m tests.campaigns.fuzz --replay 1:4711 --save input.xml           write, run and check input 4711 of seed 1
   python -m tests.campaigns.fuzz --check input.xml                          run and check any file
   python -m tests.campaigns.fuzz guided --minutes 30                        atheris: inputs that find new paths in the parser
@@ -38,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "guided":
         return _guided(options, articles)
     if options.check:
-        return _check(options.check.read_bytes(), options.check.name, None)
+        item = Input(-1, options.check.read_bytes(), options.check.name, None, "file", ())
+        return _check(_subject(options, articles), item)
     if options.replay:
         return _replay(options, articles)
     return _campaign(options, articles)
@@ -46,10 +53,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.campaigns.fuzz", description="Fuzzes the JATS parser with broken, hostile and strange articles.",
+        prog="python -m tests.campaigns.fuzz", description="Fuzzes the parsers with broken, hostile and strange papers.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("command", nargs="?", choices=("mutate", "guided"), default="mutate", help="default: mutate")
+    parser.add_argument("--format", choices=NAMES, default="jats", help="format of the papers (jats); guided always takes jats")
     parser.add_argument("--runs", type=int, default=1_000_000, metavar="N", help="number of inputs (1,000,000)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the inputs (1)")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first input (0)")
@@ -69,7 +77,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 def _campaign(options: argparse.Namespace, articles: Path | None) -> int:
     from tests.campaigns.fuzz.campaign import Campaign, Plan, Tally, save
-    from tests.campaigns.fuzz.seeds import Corpus
 
     console = Console(stderr=True)
     plan = Plan(options.seed, options.runs, max(options.jobs, 1), options.minutes, options.first)
@@ -83,7 +90,7 @@ def _campaign(options: argparse.Namespace, articles: Path | None) -> int:
             elapsed = bar.tasks[0].elapsed or 1.0
             bar.update(task, completed=tally.runs, rate=tally.runs / elapsed, finds=len(tally.signatures), refresh=True)
 
-        campaign = Campaign(Corpus.read(articles), plan, progress)
+        campaign = Campaign(_subject(options, articles), plan, progress)
         tally = campaign.run()
     save(tally.finds, options.finds, plan.seed)
     for find in tally.finds:
@@ -111,26 +118,33 @@ def _report(summary: dict[str, Any], options: argparse.Namespace, found: bool) -
 
 
 def _replay(options: argparse.Namespace, articles: Path | None) -> int:
-    from tests.campaigns.fuzz.mutations import generate
-    from tests.campaigns.fuzz.seeds import Corpus
-
     seed, _, number = options.replay.partition(":")
     if not (seed.isdecimal() and number.isdecimal()):
         print(f"--replay {options.replay}: not SEED:NUMBER, e.g. 1:4711", file=sys.stderr)
         return 2
-    item = generate(Corpus.read(articles), int(seed), int(number))
+    subject = _subject(options, articles)
+    item = subject.generate(int(seed), int(number))
     mutations = ", ".join(item.mutations) or "none"
     print(f"base {item.base}, mutations {mutations}, source {item.source!r}, limits {item.limits}, {len(item.data)} bytes")
     if options.save:
         options.save.write_bytes(item.data)
-    return _check(item.data, item.source, item.limits)
+    return _check(subject, item)
 
 
-def _check(data: bytes, source: str | None, limits: tuple[int, int, int] | None) -> int:
-    from tests.campaigns.fuzz.checks import Broken, check
+def _subject(options: argparse.Namespace, articles: Path | None) -> Subject:
+    """Return the parser of the format that the options name."""
+    from tests.campaigns.fuzz.campaign import Articles
+    from tests.campaigns.fuzz.samples import Samples
+    from tests.campaigns.fuzz.seeds import Corpus
+
+    return Articles(Corpus.read(articles)) if options.format == "jats" else Samples.of(options.format)
+
+
+def _check(subject: Subject, item: Input) -> int:
+    from tests.campaigns.fuzz.checks import Broken
 
     try:
-        outcome = check(data, source, limits)
+        outcome = subject.check(item)
     except Broken as broken:
         print(f"{broken.signature} | {broken}")
         return 1

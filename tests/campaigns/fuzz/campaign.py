@@ -13,14 +13,14 @@ import signal
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from tests.campaigns.fuzz.checks import Broken, check
+from tests.campaigns.fuzz.checks import Broken, Outcome, check
 from tests.campaigns.fuzz.memory import growth, resident
 from tests.campaigns.fuzz.minimise import minimise
 from tests.campaigns.fuzz.mutations import Input, generate
@@ -89,6 +89,31 @@ class Tally:
         }  # fmt: skip
 
 
+class Subject(Protocol):
+    """The parser that a campaign fuzzes: its inputs by number, and the laws that hold for each."""
+
+    def generate(self, seed: int, number: int) -> Input:
+        """Return the input with this number."""
+
+    def check(self, item: Input) -> Outcome:
+        """Parse and check one input. Raises Broken if a law does not hold."""
+
+
+@dataclass(frozen=True)
+class Articles:
+    """The JATS parser."""
+
+    corpus: Corpus
+
+    def generate(self, seed: int, number: int) -> Input:
+        """Return the input with this number."""
+        return generate(self.corpus, seed, number)
+
+    def check(self, item: Input) -> Outcome:
+        """Parse and check one input. Raises Broken."""
+        return check(item.data, item.source, item.limits)
+
+
 @dataclass(frozen=True)
 class Plan:
     """The inputs to run: ``runs`` inputs of a seed from number ``first`` on, in ``jobs`` processes, at most ``minutes``."""
@@ -100,12 +125,12 @@ class Plan:
     first: int = 0
 
 
-def run_one(item: Input, tally: Tally) -> Broken | None:
+def run_one(subject: Subject, item: Input, tally: Tally) -> Broken | None:
     """Check one input and record its outcome in the tally; return the violation, if any."""
     start = time.perf_counter()
     broken: Broken | None = None
     try:
-        outcome = check(item.data, item.source, item.limits)
+        outcome = subject.check(item)
     except Broken as found:
         broken = found
         tally.outcomes["find"] += 1
@@ -120,12 +145,12 @@ def run_one(item: Input, tally: Tally) -> Broken | None:
     return broken
 
 
-def find_of(item: Input, broken: Broken) -> Find:
+def find_of(subject: Subject, item: Input, broken: Broken) -> Find:
     """Return the find, with a minimised input unless the find is a slow input."""
 
     def shows(data: bytes) -> bool:
         try:
-            check(data, item.source, item.limits)
+            subject.check(replace(item, data=data))
         except Broken as found:
             return found.signature == broken.signature
         return False
@@ -134,13 +159,13 @@ def find_of(item: Input, broken: Broken) -> Find:
     if broken.law != "slow":
         data = minimise(data, shows)
         try:
-            check(data, item.source, item.limits)
+            subject.check(replace(item, data=data))
         except Broken as found:
             detail = str(found)
     return Find(broken.signature, detail, item.number, item.base, item.mutations, item.source, item.limits, data)
 
 
-def _work(corpus: Corpus, plan: Plan, job: int, first: int, at: Synchronized[int], pipe: Connection) -> None:
+def _work(subject: Subject, plan: Plan, job: int, first: int, at: Synchronized[int], pipe: Connection) -> None:
     """Run every ``plan.jobs``-th input from ``first`` on: the body of one process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
     gc.freeze()
@@ -148,13 +173,13 @@ def _work(corpus: Corpus, plan: Plan, job: int, first: int, at: Synchronized[int
     reported = time.monotonic()
     for number in range(first, plan.first + plan.runs, plan.jobs):
         at.value = number
-        item = generate(corpus, plan.seed, number)
-        if broken := run_one(item, tally):
+        item = subject.generate(plan.seed, number)
+        if broken := run_one(subject, item, tally):
             tally.signatures[broken.signature] += 1
             if kept[broken.signature] < _KEPT:
                 kept[broken.signature] += 1
                 pipe.send(tally)  # minimising takes a while
-                tally = Tally(finds=[find_of(item, broken)])
+                tally = Tally(finds=[find_of(subject, item, broken)])
         done += 1
         if done % SAMPLE == 0:
             tally.memory.append((job, done, resident()))
@@ -171,8 +196,8 @@ def _work(corpus: Corpus, plan: Plan, job: int, first: int, at: Synchronized[int
 class Campaign:
     """Runs a plan. It calls ``progress`` with the tally at intervals."""
 
-    def __init__(self, corpus: Corpus, plan: Plan, progress: Callable[[Tally], None] = lambda _: None):
-        self.corpus, self.plan, self.progress = corpus, plan, progress
+    def __init__(self, subject: Subject, plan: Plan, progress: Callable[[Tally], None] = lambda _: None):
+        self.subject, self.plan, self.progress = subject, plan, progress
         self.tally = Tally()
         self.seconds = 0.0
         self._context = multiprocessing.get_context("fork")
@@ -203,7 +228,7 @@ class Campaign:
     def _begin(self, job: int, first: int) -> None:
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(
-            target=_work, args=(self.corpus, self.plan, job, first, self._at[job], theirs), daemon=True
+            target=_work, args=(self.subject, self.plan, job, first, self._at[job], theirs), daemon=True
         )
         process.start()
         theirs.close()
@@ -231,7 +256,7 @@ class Campaign:
         process.kill()
         process.join()
         del self._pipes[job]
-        item = generate(self.corpus, self.plan.seed, number)
+        item = self.subject.generate(self.plan.seed, number)
         detail = f"{how}: exit code {process.exitcode}" if how == "crash" else f"hang: silent for {SILENCE:g} s"
         self.tally.add(Tally(
             runs=1, outcomes=Counter(find=1), signatures=Counter({how: 1}),

@@ -64,27 +64,32 @@ def check(data: bytes, source: str | None = None, limits: tuple[int, int, int] |
         if seconds > SLOWEST:
             raise Broken("slow", f"{seconds:.1f} s of CPU time for {len(data)} bytes")
     if isinstance(result, ReflinkError):
-        _error(result, source)
+        check_error(result, source)
         again = _parse(data, source, given)[0]
-        _hold("deterministic", type(again) is type(result) and str(again) == str(result), f"{again!r} after {result!r}")
+        hold("deterministic", type(again) is type(result) and str(again) == str(result), f"{again!r} after {result!r}")
         reading = plain.read(data) if given is None and isinstance(result, NotAPaper) else None
-        _hold("refused", not (reading and reading.paper), str(result))
+        hold("refused", not (reading and reading.paper), str(result))
         return Outcome(type(result).__name__, 0, seconds, reading is not None)
-    encoded = _encoded(result)
+    written = json_of(result)
     again = _parse(data, source, given)[0]
-    _hold("deterministic", isinstance(again, Paper) and _encoded(again) == encoded, "two results of the same bytes")
-    _hold("contract", Paper.from_json(encoded) == result, "the paper differs from its JSON")
-    _strings(orjson.loads(encoded))
-    _paper(result)
-    for reference in result.references:
-        _reference(reference)
+    hold("deterministic", isinstance(again, Paper) and json_of(again) == written, "two results of the same bytes")
+    check_paper(result, written)
     if given:
-        _hold("limits", len(data) <= given.size and len(result.references) <= given.references, f"{given}")
+        hold("limits", len(data) <= given.size and len(result.references) <= given.references, f"{given}")
     reading = plain.read(data)
     if reading is not None:
-        _hold("accepted", reading.paper, "neither <front> nor <back>")
+        hold("accepted", reading.paper, "neither <front> nor <back>")
         _agrees(result, reading)
     return Outcome("Paper", len(result.references), seconds, reading is not None)
+
+
+def check_paper(paper: Paper, written: bytes) -> None:
+    """Check the laws of a paper, of whatever format. ``written``: its JSON. Raises Broken."""
+    hold("contract", Paper.from_json(written) == paper, "the paper differs from its JSON")
+    _strings(orjson.loads(written))
+    _paper(paper)
+    for reference in paper.references:
+        _reference(reference)
 
 
 def _parse(data: bytes, source: str | None, limits: Limits | None) -> tuple[Paper | ReflinkError, float]:
@@ -95,32 +100,35 @@ def _parse(data: bytes, source: str | None, limits: Limits | None) -> tuple[Pape
         result = error
     except Exception as error:
         raise Broken(
-            "raises", f"{type(error).__name__}: {error}", f"raises {type(error).__name__} in {_where(error)}"
+            "raises", f"{type(error).__name__}: {error}", f"raises {type(error).__name__} in {where(error)}"
         ) from error
     return result, time.thread_time() - start
 
 
-def _where(error: BaseException) -> str:
+def where(error: BaseException) -> str:
     """Return the innermost function of reflink in the error's traceback."""
     frames = [item for item in traceback.extract_tb(error.__traceback__) if f"{Path('reflink')}" in Path(item.filename).parts]
     return f"{Path(frames[-1].filename).stem}.{frames[-1].name}" if frames else "nowhere"
 
 
-def _encoded(paper: Paper) -> bytes:
+def json_of(paper: Paper) -> bytes:
+    """Return the paper's JSON. Raises Broken."""
     try:
         return paper.to_json()
     except Exception as error:
         raise Broken("encodes", f"{type(error).__name__}: {error}") from error
 
 
-def _hold(law: str, holds: bool, detail: str, signature: str = "") -> None:
+def hold(law: str, holds: bool, detail: str, signature: str = "") -> None:
+    """Raise Broken unless the law holds."""
     if not holds:
         raise Broken(law, detail[:500], signature)
 
 
-def _error(error: ReflinkError, source: str | None) -> None:
+def check_error(error: ReflinkError, source: str | None) -> None:
+    """Check the message of an error. Raises Broken."""
     message = str(error)
-    _hold("message", len(message.splitlines()) == 1 and (source or "") in message, repr(message))
+    hold("message", len(message.splitlines()) == 1 and (source or "") in message, repr(message))
     _no_secret(message)
 
 
@@ -137,7 +145,7 @@ _SECRETS: Final = _secrets()
 
 
 def _no_secret(text: str) -> None:
-    _hold("external", not any(secret in text for secret in _SECRETS), "the text of a file that the input named")
+    hold("external", not any(secret in text for secret in _SECRETS), "the text of a file that the input named")
 
 
 def _values(value: Any, name: str = "paper") -> Iterator[tuple[str, str]]:
@@ -158,10 +166,10 @@ def _strings(paper: dict[str, Any]) -> None:
         if name == "given_names":  # parallel to the last names, and empty if there is none
             continue
         if name in ("raw_text", "raw_noid", "warnings"):
-            _hold("lines", not ("\n" in value or "\t" in value or "\r" in value), f"{name}: {value[:80]!r}", f"lines in {name}")
+            hold("lines", not ("\n" in value or "\t" in value or "\r" in value), f"{name}: {value[:80]!r}", f"lines in {name}")
         elif name not in _VERBATIM:
-            _hold("blank", bool(value.strip()), f"{name} is {value[:80]!r}", f"blank {name}")
-            _hold("lines", value == " ".join(value.split()), f"{name}: {value[:80]!r}", f"lines in {name}")
+            hold("blank", bool(value.strip()), f"{name} is {value[:80]!r}", f"blank {name}")
+            hold("lines", value == " ".join(value.split()), f"{name}: {value[:80]!r}", f"lines in {name}")
         _no_secret(value)
 
 
@@ -169,27 +177,25 @@ def _identifiers(ids: Ids, where: str) -> None:
     for kind, value in ids:
         if value is not None:
             known = NORMALISERS[kind](value)
-            _hold("normalised", known == value, f"{where}: {kind} {value!r}, normalised again {known!r}", f"normalised {kind}")
+            hold("normalised", known == value, f"{where}: {kind} {value!r}, normalised again {known!r}", f"normalised {kind}")
 
 
 def _year(year: int | None) -> None:
-    _hold("year", year is None or _FIRST_YEAR <= year <= _LAST_YEAR, str(year))
+    hold("year", year is None or _FIRST_YEAR <= year <= _LAST_YEAR, str(year))
 
 
 def _paper(paper: Paper) -> None:
     references = paper.references
     ids = [item.id for item in references]
-    _hold(
+    hold(
         "unique",
         len(set(ids)) == len(ids),
         f"{next((item for item in ids if ids.count(item) > 1), None)!r} is used more than once",
     )
-    _hold("positions", [item.position for item in references] == list(range(1, len(ids) + 1)), "not 1, 2, 3")
-    _hold("citing", all(item.citing == paper.id and item.id.startswith(f"{paper.id}#") for item in references), paper.id)
-    _hold(
-        "id", paper.id.isprintable() and not any(c.isspace() or c == "#" for c in paper.id) and bool(paper.id), repr(paper.id)
-    )
-    _hold("id", all(item.isprintable() and " " not in item for item in ids), "a reference's id is not one word")
+    hold("positions", [item.position for item in references] == list(range(1, len(ids) + 1)), "not 1, 2, 3")
+    hold("citing", all(item.citing == paper.id and item.id.startswith(f"{paper.id}#") for item in references), paper.id)
+    hold("id", paper.id.isprintable() and not any(c.isspace() or c == "#" for c in paper.id) and bool(paper.id), repr(paper.id))
+    hold("id", all(item.isprintable() and " " not in item for item in ids), "a reference's id is not one word")
     _identifiers(paper.ids, "paper")
     _year(paper.year)
 
@@ -198,12 +204,12 @@ def _reference(reference: Reference) -> None:
     _identifiers(reference.ids, reference.id)
     _identifiers(reference.ids_weak, reference.id)
     strong, weak = (set(ids.to_dict()) for ids in (reference.ids, reference.ids_weak))
-    _hold("weak", not strong & weak, f"{reference.id}: {strong & weak} in both ids and ids_weak")
-    _hold("empty", bool(reference.raw_text or strong), f"{reference.id} is empty")
+    hold("weak", not strong & weak, f"{reference.id}: {strong & weak} in both ids and ids_weak")
+    hold("empty", bool(reference.raw_text or strong), f"{reference.id} is empty")
     query = reference.raw_query
-    _hold("stripped", not extract(query).keys(), f"an identifier is left in {query[:200]!r}")
+    hold("stripped", not extract(query).keys(), f"an identifier is left in {query[:200]!r}")
     if reference.raw_noid is not None:
-        _hold("stripped twice", strip(query) == query, f"{query[:200]!r} becomes {strip(query)[:200]!r}")
+        hold("stripped twice", strip(query) == query, f"{query[:200]!r} becomes {strip(query)[:200]!r}")
     _year(reference.year)
 
 
@@ -227,10 +233,10 @@ def _agrees(paper: Paper, reading: plain.Plain) -> None:
         agrees = not letters or letters in expected or (cut and any(text.startswith(letters) for text in expected))
         if works[reference.xml_id] > 1:  # a citation of several works may be divided
             agrees = agrees or any(letters in text for text in expected)
-        _hold("text", agrees, f"{reference.id}: {letters[:200]!r} is none of {[text[:200] for text in expected]}")
+        hold("text", agrees, f"{reference.id}: {letters[:200]!r} is none of {[text[:200] for text in expected]}")
         if works[reference.xml_id] == 1 and len(doi := dois.get(reference.xml_id, [])) == 1 and doi[0]:
-            _hold("doi", reference.ids.doi == doi[0], f"{reference.id}: {reference.ids.doi!r}, not {doi[0]!r}")
+            hold("doi", reference.ids.doi == doi[0], f"{reference.id}: {reference.ids.doi!r}, not {doi[0]!r}")
     for entry in reading.entries:
-        _hold("lost", entry.xml_id in found or not any(entry.texts), f"nothing of {entry.xml_id!r}: {entry.texts[0][:200]!r}")
+        hold("lost", entry.xml_id in found or not any(entry.texts), f"nothing of {entry.xml_id!r}: {entry.texts[0][:200]!r}")
     places = iter([entry.xml_id for entry in reading.entries])
-    _hold("order", all(xml_id in places for xml_id in order), f"{order[:20]}")
+    hold("order", all(xml_id in places for xml_id in order), f"{order[:20]}")

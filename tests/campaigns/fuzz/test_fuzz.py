@@ -19,7 +19,7 @@ from reflink.errors import NotAPaper
 from reflink.jats import parse
 from tests.campaigns.fuzz import campaign, checks, guided, plain
 from tests.campaigns.fuzz.__main__ import main
-from tests.campaigns.fuzz.campaign import Campaign, Plan, Tally
+from tests.campaigns.fuzz.campaign import Articles, Campaign, Plan, Tally
 from tests.campaigns.fuzz.checks import Broken, check
 from tests.campaigns.fuzz.memory import growth
 from tests.campaigns.fuzz.minimise import minimise
@@ -169,7 +169,7 @@ def test_the_least_input_is_found() -> None:
 
 
 def run(plan: Plan) -> tuple[Campaign, Tally]:
-    made = Campaign(MADE_UP, plan)
+    made = Campaign(Articles(MADE_UP), plan)
     return made, made.run()
 
 
