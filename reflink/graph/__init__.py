@@ -10,3 +10,5 @@ from typing import Final
 
 #: Names of the formats on the command line, in the order in which the files are written.
 FORMATS: Final = ("parquet", "csv", "jsonl")
+#: Name of the format that joins the links with the topic ``contexts``, which no file of links contains.
+CONTEXTS: Final = "contexts"

@@ -18,7 +18,9 @@ from typing import Any, Final, Self
 import orjson
 
 from reflink.errors import BadRecord, ExportFailed
+from reflink.graph import CONTEXTS
 from reflink.graph.formats import WRITERS, Format
+from reflink.graph.mentions import Mentions
 from reflink.graph.newest import Newest, Place
 from reflink.graph.rows import NEWEST_EVENT, read
 from reflink.storage import durable
@@ -30,6 +32,7 @@ UNREADABLE: Final = "unreadable.jsonl"
 FORMAT_VERSION: Final = 1
 
 _TABLE: Final = "table"
+_CONTEXTS: Final = "contexts"
 _LOCK: Final = "lock"
 _PROGRESS_EVERY: Final = 5000
 
@@ -61,8 +64,13 @@ class GraphExport:
         try:
             lock = self._open.enter_context((self._folder / _LOCK).open("wb"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._files: list[Format] = [WRITERS[name](self._folder) for name in dict.fromkeys(formats)]
+            self._files: list[Format] = [WRITERS[name](self._folder) for name in dict.fromkeys(formats) if name != CONTEXTS]
             self.table = self._open.enter_context(Newest(self._folder / _TABLE))
+            #: With the format ``contexts``: the events of that topic by reference.
+            self.contexts: Newest | None = None
+            if CONTEXTS in formats:
+                self.contexts = self._open.enter_context(Newest(self._folder / _CONTEXTS))
+                self._files.append(Mentions(self._folder, self.contexts.get))
         except BaseException:
             self._open.close()
             raise
@@ -113,7 +121,10 @@ class GraphExport:
                 self.refuse(place, key, error)
                 continue
             for file in self._files:
-                file.write(value, row)
+                try:
+                    file.write(value, row)
+                except BadRecord as error:
+                    self.refuse(place, key, error)
             counts["unresolved" if row.cited is None else "linked"] += 1
             if number % _PROGRESS_EVERY == 0:
                 progress(number)
@@ -122,8 +133,10 @@ class GraphExport:
 
     def _publish(self) -> None:
         """Rename the folder to ``out``. The files are on disk before the rename, and the name is on disk on return."""
-        self.table.close()
-        shutil.rmtree(self._folder / _TABLE)
+        for table, folder in ((self.table, _TABLE), (self.contexts, _CONTEXTS)):
+            if table is not None:
+                table.close()
+                shutil.rmtree(self._folder / folder)
         for path in self._folder.iterdir():
             durable.sync(path)
         (self._folder / _LOCK).unlink()

@@ -50,7 +50,7 @@ class JsonLines:
 
     def close(self) -> None:
         """Flush the file to disk and close it."""
-        _to_disk(self._file)
+        close_durably(self._file)
 
 
 class OpenCitations:
@@ -88,7 +88,7 @@ class OpenCitations:
     def close(self) -> None:
         """Flush the file to disk and close it."""
         self._file.flush()
-        _to_disk(self._raw)
+        close_durably(self._raw)
 
 
 class Parquet:
@@ -131,7 +131,7 @@ class Parquet:
         if self._batches:
             self._group()
         self._writer.close()
-        _to_disk(self._raw)
+        close_durably(self._raw)
 
 
 #: Constructor of each format by name; its argument is the folder.
@@ -161,6 +161,7 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-def _to_disk(file: BinaryIO) -> None:
+def close_durably(file: BinaryIO) -> None:
+    """Flush the file to disk and close it. Raises OSError."""
     durable.flush(file)
     file.close()

@@ -67,6 +67,16 @@ class Newest:
         if self._rows >= _TOGETHER or self._bytes >= _TOGETHER_BYTES:
             self._write()
 
+    def get(self, key: bytes) -> bytes | None:
+        """Return the last value of the key; None if it has none."""
+        if self._rows:
+            self._write()
+        try:
+            stored = self._db.get(key)
+        except Exception as error:
+            raise self._failed(error) from None
+        return None if stored is None else bytes(stored[_PLACE.size :])
+
     def rows(self) -> Iterator[tuple[bytes, Place, bytes]]:
         """Yield (key, record address, value) of the last value of every key, in order of the keys' bytes."""
         self._write()

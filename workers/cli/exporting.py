@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from reflink.graph import FORMATS
+from reflink.graph import CONTEXTS, FORMATS
 from reflink.terminal import complain
 from workers.cli.command import AddCommand, add_output, ended_by_sigterm, settings_of, tool_logs
 from workers.config.settings import KafkaSettings
@@ -20,6 +20,7 @@ hidden folder beside it, which the next export to DIR removes. docs/consuming.md
 
   reflink-worker export --out graph-2026-11                         all three formats
   reflink-worker export --out graph-2026-11 --format csv jsonl --json
+  reflink-worker export --out graph-2026-11 --format parquet contexts    also contexts.jsonl: where references are mentioned
 
 Exit codes: 0 done, 1 the disk is full, or unreadable records are missing from the files and listed in unreadable.jsonl,
 143 ended by SIGTERM, else as the workers'. Disk: the files, and a compressed copy of all links until they are written.
@@ -30,7 +31,9 @@ def add_to(command: AddCommand) -> None:
     """Add the command ``export``."""
     export = command("export", "write the current links as Parquet, CSV and JSON lines", _export, _EPILOG)
     export.add_argument("--out", type=Path, required=True, metavar="DIR", help="an empty or new folder")
-    export.add_argument("--format", nargs="+", choices=FORMATS, default=FORMATS, help=f"default: {' '.join(FORMATS)}")
+    export.add_argument(
+        "--format", nargs="+", choices=(*FORMATS, CONTEXTS), default=FORMATS, help=f"default: {' '.join(FORMATS)}"
+    )
     export.add_argument(
         "--wait",
         type=float,

@@ -63,7 +63,7 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "dead-letters": ("dead-letters",),
     "load": ("catalog",),
     "snapshot": ("catalog",),
-    "export": ("links",),
+    "export": ("contexts", "links"),
     "check": smoke_test.READS,
     "withdraw": ("manifests",),
     "override": ("links", "overrides"),

@@ -10,7 +10,10 @@ with all its links or with none.
 3. A ledger sends all links of a transaction, and the broker acknowledges them, before the first partition receives the commit.
    So a transaction with a link before these offsets has all its links before them.
 
-Cost: one read of the topic. The table of links is on disk.
+4. The parser commits the contexts of a reference before the ledger can publish its link, so contexts that are read after the
+   moment was chosen include those of every link.
+
+Cost: one read of each topic. The tables of links and contexts are on disk.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from reflink.graph import CONTEXTS
 from reflink.graph.export import GraphExport
 from reflink.graph.newest import Newest
 from workers.config.settings import KafkaSettings
@@ -66,7 +70,8 @@ def export(
     began = time.monotonic()
     with GraphExport(out, formats, places=("partition", "offset")) as graph:
         with TopicAdmin(settings) as admin:
-            found, cluster = admin.check([TOPIC])[TOPIC], admin.cluster_id()
+            topics, cluster = admin.check([TOPIC] if graph.contexts is None else [TOPIC, CONTEXTS]), admin.cluster_id()
+            found = topics[TOPIC]
             partitions = range(found.partitions)
         places = dict.fromkeys((TOPIC, partition) for partition in partitions)
         with (
@@ -78,6 +83,9 @@ def export(
             moment = next_moment(links.end_offsets, uncommitted.end_offsets, wait_s)
             links.extend(moment.ends)
             records += _read(links, graph.table, progress)
+        if graph.contexts is not None:
+            with Range(settings, CONTEXTS, range(topics[CONTEXTS].partitions)) as contexts:
+                _read(contexts, graph.contexts, progress)
         source = {
             "topic": settings.topic(TOPIC),
             "topic_id": found.topic_id,
