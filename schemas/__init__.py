@@ -8,6 +8,7 @@ The value of a record is one of these models as JSON. The JSON Schema of each mo
 """
 
 from schemas.catalog import CatalogEvent
+from schemas.contexts import ContextsEvent
 from schemas.envelope import SCHEMA_VERSION, Event
 from schemas.fallback import FallbackEvent
 from schemas.links import LinkEvent
@@ -19,6 +20,7 @@ from schemas.references import ReferenceEvent
 __all__ = [
     "SCHEMA_VERSION",
     "CatalogEvent",
+    "ContextsEvent",
     "Event",
     "FallbackEvent",
     "LinkEvent",

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from schemas.absence import SharesEvent, TallyEvent
 from schemas.catalog import CatalogEvent
+from schemas.contexts import ContextsEvent
 from schemas.envelope import SCHEMA_VERSION, Event
 from schemas.fallback import FallbackEvent
 from schemas.links import LinkEvent, PaperState
@@ -27,6 +28,7 @@ EVENTS: Final[dict[str, type[Event]]] = {
     "outcomes": OutcomesEvent,
     "link": LinkEvent,
     "paper-state": PaperState,
+    "contexts": ContextsEvent,
     "override": OverrideEvent,
     "tally": TallyEvent,
     "shares": SharesEvent,

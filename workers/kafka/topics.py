@@ -86,6 +86,7 @@ TOPICS: Final[dict[str, Topic]] = {
         # One partition, so that every reader sees the same order and the offset is the catalog's version.
         Topic("catalog", "compact", 2 * MEGABYTE, partitions=1, config=_COMPACTED, at_least=_KEPT),
         Topic("links", "compact", 2 * MEGABYTE, config=_COMPACTED, at_least=_KEPT),
+        Topic("contexts", "compact", 2 * MEGABYTE, config=_COMPACTED, at_least=_KEPT),
         Topic("manifests", "compact", 2 * MEGABYTE, config=_COMPACTED, at_least=_KEPT),
         # Decisions of curators: few records, kept for ever.
         Topic("overrides", "compact", 2 * MEGABYTE, config=_COMPACTED, at_least=_KEPT),

@@ -7,7 +7,7 @@ import hashlib
 import io
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,13 +16,15 @@ from typing import Final
 import zstandard
 
 from reflink.bibliography.citation import DESCRIBING
+from reflink.contexts.engine import contexts_of
+from reflink.contexts.entities import CitationContext
 from reflink.entities import Ids, Paper
 from reflink.errors import BadRecord, TooLarge
-from reflink.formats import Content, Format, Options, format_named, format_of, parse
+from reflink.formats import Content, Format, Options, Parsed, format_named, format_of, parse
 from reflink.formats.registry import NAMES
 from reflink.limits import Limits
 from reflink.workids import work_id
-from schemas import SCHEMA_VERSION, ManifestEvent, PaperPointer, ReferenceEvent
+from schemas import SCHEMA_VERSION, ContextsEvent, ManifestEvent, PaperPointer, ReferenceEvent
 from schemas.papers import CONTENT_HEADER, ENCODING_HEADER, FORMAT_HEADER, VERSION_HEADER
 from workers.config.settings import ParserSettings
 from workers.dead_letter import attempts
@@ -33,6 +35,9 @@ from workers.stage import NoView, Output, Stage
 #: The smallest paper with a reference that is long enough for the recogniser.
 _SMALLEST: Final = b"<article><front/><back><ref-list><ref><citation>A. 1</citation></ref></ref-list></back></article>"
 
+#: Maximum size of a record of ``contexts``, below the limit of its topic.
+_MAX_MENTIONS_BYTES: Final = 1_900_000
+
 #: Maximum number of zstd frames in a value. Writers make one frame, or one per thread.
 _MAX_FRAMES: Final = 1000
 
@@ -41,7 +46,8 @@ _MAX_FRAMES: Final = 1000
 class PaperVersion:
     """One version of a paper. ``paper`` is None if it is withdrawn; ``live`` is False for a replayed dead letter.
 
-    ``arrived`` is the record's timestamp in milliseconds since 1970. ``format_name`` is empty for a withdrawal.
+    ``arrived`` is the record's timestamp in milliseconds since 1970. ``format_name`` is empty for a withdrawal. ``contexts``: of
+    each reference by its id; None if they are not published.
     """
 
     citing: str
@@ -50,6 +56,7 @@ class PaperVersion:
     paper: Paper | None
     live: bool = True
     format_name: str = ""
+    contexts: Mapping[str, tuple[CitationContext, ...]] | None = None
 
 
 #: The papers of one record: one in most formats.
@@ -61,7 +68,7 @@ class ParserStage(Stage[Papers, NoView]):
 
     name = "parser"
     inputs = ("papers",)
-    outputs = ("references", "outcomes")
+    outputs = ("references", "outcomes", "contexts")
 
     def __init__(self, settings: ParserSettings) -> None:
         self.settings = settings
@@ -85,9 +92,12 @@ class ParserStage(Stage[Papers, NoView]):
         content = Content(self._content(record), key or record.address)
         found = _stated_format(record) or format_of(content)
         return tuple(
-            PaperVersion(each.paper.id, version, record.timestamp, each.paper, live, found.name)
+            PaperVersion(each.paper.id, version, record.timestamp, each.paper, live, found.name, self._contexts(each))
             for each in found.parse(content, self.options)
         )
+
+    def _contexts(self, parsed: Parsed) -> Mapping[str, tuple[CitationContext, ...]] | None:
+        return contexts_of(parsed.paper, parsed.paragraphs) if self.settings.contexts else None
 
     def view(self, batch: Sequence[Papers]) -> NoView:
         """Return an empty view: parsing needs only the batch."""
@@ -134,6 +144,7 @@ def _stated_format(record: Received) -> Format | None:
 def parsed(version: PaperVersion, *, offered: bool) -> list[Message]:
     """Return the messages of a paper: the manifest, then its references, so that the ledger learns of the version first.
 
+    The contexts of the references come last.
     The manifest of a withdrawn paper has no references. ``offered``: whether the paper becomes a work of the catalog. The
     ledger enters the work, because only the ledger knows which version is the newest.
     """
@@ -165,7 +176,26 @@ def parsed(version: PaperVersion, *, offered: bool) -> list[Message]:
     return [
         Message("outcomes", key, manifest.to_json()),
         *(Message("references", key, event.to_json()) for event in events),
+        *(_mentions(version, reference, contexts) for reference, contexts in (version.contexts or {}).items()),
     ]
+
+
+def _mentions(version: PaperVersion, reference: str, contexts: tuple[CitationContext, ...]) -> Message:
+    """Return the message about the mentions of a reference: the first half of them as long as it is too large for its topic."""
+    while True:
+        event = ContextsEvent(
+            schema_version=SCHEMA_VERSION,
+            citing=version.citing,
+            paper_version=version.version,
+            arrived=version.arrived,
+            live=version.live,
+            reference=reference,
+            contexts=contexts,
+        )
+        message = Message("contexts", reference.encode(), event.to_json(), partition_key=version.citing.encode())
+        if message.size() <= _MAX_MENTIONS_BYTES or not contexts:
+            return message
+        contexts = contexts[: len(contexts) // 2]
 
 
 def origins(paper: Paper) -> Counter[str]:
