@@ -7,10 +7,10 @@ from schemas.envelope import PaperEvent
 
 
 class ContextsEvent(PaperEvent):
-    """The mentions of one reference in one version of its paper, in the order of the text; none if the text does not mention it.
+    """The mentions of one reference in one version of its paper, in the order of the text; none if the text has none.
 
-    A reference that a newer version of the paper no longer has keeps its record: the topic ``links`` tells whether it exists. An
-    event with a lower ``paper_version`` than the reference's link is of an older version of the paper.
+    A reference that a newer version of the paper no longer has keeps its record: the topic ``links`` tells whether it exists.
+    An event with a lower ``paper_version`` than the reference's link is of an older version of the paper.
     """
 
     reference: str

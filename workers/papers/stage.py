@@ -46,8 +46,8 @@ _MAX_FRAMES: Final = 1000
 class PaperVersion:
     """One version of a paper. ``paper`` is None if it is withdrawn; ``live`` is False for a replayed dead letter.
 
-    ``arrived`` is the record's timestamp in milliseconds since 1970. ``format_name`` is empty for a withdrawal. ``contexts``: of
-    each reference by its id; None if they are not published.
+    ``arrived`` is the record's timestamp in milliseconds since 1970. ``format_name`` is empty for a withdrawal. ``contexts``:
+    of each reference by its id; None if they are not published.
     """
 
     citing: str
