@@ -130,23 +130,29 @@ class Parser:
 
 def record(entry_type: str, citation_key: str, fields: Fields, version: int = 0) -> SourceRecord:
     """Return the state of an entry. Raises BadRecord if it has neither an identifier nor a title."""
+    found = work_fields(entry_type, fields)
+    ids: Ids = found["ids"]
+    if found["title"] is None and not ids.keys():
+        raise BadRecord("neither an identifier nor a title")
+    key = ids.doi or values.key(citation_key, found["title"], found["year"])
+    if found["type"] in UNCITED:
+        return SourceRecord(key, version, None)
+    return SourceRecord(key, version, Work.made({"id": work_id(ids, f"bibtex:{key}"), **found}))
+
+
+def work_fields(entry_type: str, fields: Fields) -> dict[str, Any]:
+    """Return the fields of `reflink.entities.Work` that an entry states, without ``id``."""
     kind = work_type("bibtex", entry_type)
     ids = _ids(fields)
     title = joined(_texts(fields, "title", "subtitle")) or next(iter(_texts(fields, "booktitle", "maintitle")), None)
     names, groups = _people(fields.get("author", ""))
     if not names and kind in BOOKS:
         names, groups = _people(fields.get("editor", ""))
-    year = values.year(_text(fields, "year")) or values.year(fields.get("date"))
-    if title is None and not ids.keys():
-        raise BadRecord("neither an identifier nor a title")
-    key = ids.doi or values.key(citation_key, title, year)
-    if kind in UNCITED:
-        return SourceRecord(key, version, None)
+    year = values.year(text_of(fields, "year")) or values.year(fields.get("date"))
     venues = [each for each in _texts(fields, *_VENUES) if each != title]
-    first, last = first_and_last(_text(fields, "pages") or "")
-    language = _text(fields, "langid") or _text(fields, "language")
-    work = Work.made({
-        "id": work_id(ids, f"bibtex:{key}"),
+    first, last = first_and_last(text_of(fields, "pages") or "")
+    language = text_of(fields, "langid") or text_of(fields, "language")
+    return {
         "ids": ids,
         "title": title,
         "translated_titles": tuple(each for each in _texts(fields, "origtitle", "titleaddon") if each != title),
@@ -156,14 +162,13 @@ def record(entry_type: str, citation_key: str, fields: Fields, version: int = 0)
         "venue_abbreviations": tuple(venues[1:]),
         "issns": values.issns(fields.get("issn", "")[: values.MAX_SHORT].replace(",", " ").split()),
         "year": year,
-        "volume": values.short(_text(fields, "volume")),
-        "issue": values.short(_text(fields, "number") or _text(fields, "issue")),
-        "fpage": first or values.short(_text(fields, "eid")),
+        "volume": values.short(text_of(fields, "volume")),
+        "issue": values.short(text_of(fields, "number") or text_of(fields, "issue")),
+        "fpage": first or values.short(text_of(fields, "eid")),
         "lpage": last,
         "type": kind,
         "language": values.language(language),
-    })  # fmt: skip
-    return SourceRecord(key, version, work)
+    }  # fmt: skip
 
 
 def _ids(fields: Fields) -> Ids:
@@ -175,26 +180,29 @@ def _ids(fields: Fields) -> Ids:
 
 def _people(field: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return last names and names of groups in order, and the groups. A name in braces is that of a group or a single name."""
-    names: list[str] = []
-    groups: list[str] = []
+    found = list(people(field))
+    return tuple(last for last, _, _ in found), tuple(last for last, _, group in found if group)
+
+
+def people(field: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield the last name, given names and whether it is a group, of each name of a list."""
     for name in _AND.split(" ".join(field.split())):
         whole = values.short(_plain(name))
         if whole is None or whole == "others":
             continue
         braced = name.startswith("{") and name.endswith("}") and "}" not in name[1:-1]
-        if (braced and " " in whole) or is_group(whole):
-            groups.append(whole)
-            names.append(whole)
-        elif last := whole if braced else divided(whole)[0]:
-            names.append(last)
-    return tuple(names), tuple(groups)
+        group = (braced and " " in whole) or is_group(whole)
+        last, given = (whole, "") if group or braced else divided(whole)
+        if last:
+            yield last, given, group
 
 
 def _texts(fields: Fields, *names: str) -> list[str]:
-    return list(dict.fromkeys(found for name in names if (found := _text(fields, name))))
+    return list(dict.fromkeys(found for name in names if (found := text_of(fields, name))))
 
 
-def _text(fields: Fields, name: str) -> str | None:
+def text_of(fields: Fields, name: str) -> str | None:
+    """Return a field without TeX's accents, commands and braces."""
     value = fields.get(name)
     return values.text(_plain(value)) if value else None
 

@@ -87,10 +87,11 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
             version = found
             break
     kind = work_type("crossref", value.get("type"))
-    return SourceRecord(key, version, None if kind in UNCITED else _work(value, key, kind))
+    return SourceRecord(key, version, None if kind in UNCITED else work(value, key, kind))
 
 
-def _work(value: dict[str, Any], doi: str, kind: str | None) -> Work:
+def work(value: dict[str, Any], doi: str, kind: str | None) -> Work:
+    """Return the work that a record describes. ``doi``: its key. ``kind``: its type, see `reflink.sources.types`."""
     ids = _ids(value, doi)
     title, translated = _titles(value)
     authors, groups = _authors(value.get("author"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
-from reflink.entities import Work
+from reflink.entities import Ids, Work
 from reflink.errors import BadRecord
 from reflink.names import divided
 from reflink.sources import values
@@ -31,18 +31,24 @@ class Csl(JsonSource):
 
 def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
     """Return the state of an item. ``version``: of its file. Raises BadRecord without DOI and id."""
-    own = value.get("id")
+    own, found = value.get("id"), fields(value)
+    ids: Ids = found["ids"]
+    if ids.doi is None and type(own) not in (str, int):
+        raise BadRecord("no DOI and no id")
+    if found["title"] is None and not ids.keys():
+        raise BadRecord("neither an identifier nor a title")
+    name = ids.doi or values.key(str(own), value.get("title"), value.get("issued"))
+    if found["type"] in UNCITED:
+        return SourceRecord(name, version, None)
+    return SourceRecord(name, version, Work.made({"id": work_id(ids, f"csl:{name}"), **found}))
+
+
+def fields(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of `reflink.entities.Work` that an item states, without ``id``."""
     pages, number = value.get("page"), value.get("article-number") or value.get("number")
     ids = values.ids(value.get("DOI"), value.get("PMID"), value.get("PMCID"))
     title = values.text(value.get("title"))
-    if ids.doi is None and type(own) not in (str, int):
-        raise BadRecord("no DOI and no id")
-    if title is None and not ids.keys():
-        raise BadRecord("neither an identifier nor a title")
-    name = ids.doi or values.key(str(own), value.get("title"), value.get("issued"))
     kind = work_type("csl", value.get("type"))
-    if kind in UNCITED:
-        return SourceRecord(name, version, None)
     names, groups = _authors(value.get("author"))
     if not names and kind in BOOKS:
         names, groups = _authors(value.get("editor"))
@@ -50,8 +56,7 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
     venues = dict.fromkeys(each for field in _VENUES for each in values.texts(value.get(field)))
     venue = next(iter(venues), None)
     issn = value.get("ISSN")
-    work = Work.made({
-        "id": work_id(ids, f"csl:{name}"),
+    return {
         "ids": ids,
         "title": title,
         "translated_titles": tuple(each for each in values.texts(value.get("original-title")) if each != title),
@@ -67,8 +72,7 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
         "lpage": last,
         "type": kind,
         "language": values.language(value.get("language")),
-    })  # fmt: skip
-    return SourceRecord(name, version, work)
+    }  # fmt: skip
 
 
 def _authors(people: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -107,10 +107,7 @@ def fielded(content: IO[bytes], name: str) -> Iterator[tuple[int, Fields | BadRe
 
 def record(fields: Fields, version: int = 0) -> SourceRecord:
     """Return the state of a record from its values by tag. Raises BadRecord if it has neither identifier nor title."""
-    if "TY" not in fields and ("PMID" in fields or "JT" in fields):
-        work, own = _medline(fields)
-    else:
-        work, own = _ris(fields)
+    work, own = work_fields(fields)
     key = work["ids"].doi or (f"pmid:{work['ids'].pmid}" if work["ids"].pmid else None)
     if key is None:
         if work["title"] is None:
@@ -119,6 +116,13 @@ def record(fields: Fields, version: int = 0) -> SourceRecord:
     if work["type"] in UNCITED:
         return SourceRecord(key, version, None)
     return SourceRecord(key, version, Work.made({"id": work_id(work["ids"], f"ris:{key}"), **work}))
+
+
+def work_fields(fields: Fields) -> tuple[dict[str, Any], str]:
+    """Return the fields of `reflink.entities.Work` that a record states, without ``id``, and the record's own name."""
+    if "TY" not in fields and ("PMID" in fields or "JT" in fields):
+        return _medline(fields)
+    return _ris(fields)
 
 
 def _ris(fields: Fields) -> tuple[dict[str, Any], str]:
