@@ -14,6 +14,19 @@ from reflink.formats.format import Format
 
 #: One line per format. A format whose content another one would recognise too comes before it.
 _CLASSES: Final = {
+    "crossref": "reflink.formats.crossref:Works",
+    "crossref-xml": "reflink.formats.crossref:Deposits",
+    "pubmed": "reflink.formats.pubmed:Pubmed",
+    "csl": "reflink.formats.csl:Csl",
+    "bibtex": "reflink.formats.bibtex:Bibtex",
+    "ris": "reflink.formats.ris:Ris",
+    "elsevier": "reflink.formats.publishers.articles:Elsevier",
+    "springer": "reflink.formats.publishers.articles:Springer",
+    "wiley": "reflink.formats.publishers.articles:Wiley",
+    "nature": "reflink.formats.publishers.articles:Nature",
+    "rsc": "reflink.formats.publishers.articles:Rsc",
+    "iop": "reflink.formats.publishers.articles:Iop",
+    "references": "reflink.formats.publishers.fragments:References",
     "jats": "reflink.formats.jats:Jats",
 }
 #: The names of the formats.

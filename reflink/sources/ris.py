@@ -23,6 +23,8 @@ from reflink.workids import work_id
 _TAG: Final = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,3}-(?: (.*)|\s*$)")
 _ENDINGS: Final = (".ris", ".nbib")
 _MAX_LINE: Final = 1 << 20
+#: Tags that MEDLINE text has and RIS does not: PubMed's and ERIC's records.
+_MEDLINE: Final = frozenset(("PMID", "OWN"))
 _BOM: Final = "\ufeff"
 #: Tags of journal, book or series, the full name before short ones; those of an article come before those of a chapter.
 _VENUES: Final = ("JF", "JO", "T2", "BT", "JA", "J2", "J1", "T3")
@@ -81,7 +83,11 @@ def fielded(content: IO[bytes], name: str) -> Iterator[tuple[int, Fields | BadRe
         text = values.decoded(data).removeprefix(_BOM).rstrip()
         tagged = _TAG.match(text)
         tag = tagged[1] if tagged else ""
-        ended = tag == "TY" or (number > previous + 1 and "PMID" in fields) or (tag == "PMID" and "PMID" in fields)
+        ended = (
+            tag == "TY"
+            or (number > previous + 1 and not fields.keys().isdisjoint(_MEDLINE))
+            or (tag == "PMID" and "PMID" in fields)
+        )
         if (ended or tag == "ER") and fields:
             yield start, fields
             fields, size, last = {}, 0, ""

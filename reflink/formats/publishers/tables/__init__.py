@@ -1,0 +1,1 @@
+"""One table of markup per publisher (`reflink.formats.publishers.markup.Markup`)."""
