@@ -9,10 +9,13 @@ import orjson
 import pytest
 
 from reflink.catalog import Catalog
+from reflink.contexts.engine import contexts_of
 from reflink.entities import Link
+from reflink.errors import NotAPaper
+from reflink.formats import Content, Options, Parsed, parse
 from reflink.linking.linker import Linker
 from reflink.linking.policy import Policy
-from schemas import LinkEvent
+from schemas import ContextsEvent, LinkEvent
 from tests.kafka import create_topics, new_prefix, read_all, send
 from tests.workers.corpus import EXAMPLES, example_papers, loaded, parsed
 from tests.workers.echo import until
@@ -33,6 +36,7 @@ def flow(broker, works, snapshot, tmp_path_factory) -> Iterator[tuple[KafkaSetti
         "precision": "fp32",
         "query_precision": "fp32",
         "offer_papers": "false",
+        "contexts": "true",
         "idle_commit_s": 0.2,
     }
     with Pipeline(folder, **settings) as pipeline:
@@ -92,6 +96,24 @@ def test_every_outcome_was_published_once_beside_its_paper(flow):
         assert kind == ("linked" if event.link.cited else "unresolved")
         assert event.arrived <= event.judged <= record.timestamp
     assert all(len(each) == 1 for each in partitions.values())
+
+
+def test_every_reference_has_its_contexts_once_beside_its_link(flow):
+    kafka, _ = flow
+    records = read_all(kafka, "contexts")
+    papers = [each for data in example_papers().values() for each in text_of(data)]
+    expected = {name: found for each in papers for name, found in contexts_of(each.paper, each.paragraphs).items()}
+    assert sorted(record.key.decode() for record in records) == sorted(expected)
+    assert {record.key.decode(): ContextsEvent.from_json(record.value).contexts for record in records} == expected
+    places = {record.key: record.partition for record in read_all(kafka, "links")}
+    assert all(places[record.key] == record.partition for record in records)
+
+
+def text_of(data: bytes) -> tuple[Parsed, ...]:
+    try:
+        return parse(Content(data), options=Options(text=True))
+    except NotAPaper:
+        return ()
 
 
 def test_papers_that_are_none_are_dead_letters_with_the_reason(flow):

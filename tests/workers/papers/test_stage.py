@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.errors import BadRecord, NotAPaper, ReflinkError, TooLarge
-from schemas import ManifestEvent, PaperPointer, ReferenceEvent
+from schemas import ContextsEvent, ManifestEvent, PaperPointer, ReferenceEvent
 from workers.config.settings import ParserSettings
 from workers.kafka.topics import TOPICS
 from workers.papers.stage import ParserStage, decompress, fetch
@@ -367,3 +367,47 @@ def test_fields_are_inferred_unless_the_setting_is_off():
     assert (first.year, first.volume, first.last_names) == (None, None, ())
     assert stage(infer_fields=False).decode(record(bare))[0].paper.references[0].inferred is None
     assert stage().decode(record())[0].paper.references[0].inferred is None
+
+
+# Contexts and formats
+
+TEXT = XML.replace(
+    b"<back>",
+    b"""<body><sec><title>Results</title><p>It grew. As others found<xref ref-type="bibr" rid="B1">1</xref>, it shrank.
+So it was.
+</p></sec></body><back>""",
+)
+
+
+def contexts_in(messages: list[Message]) -> dict[str, ContextsEvent]:
+    events = [ContextsEvent.from_json(each.value or b"") for each in messages if each.topic == "contexts"]
+    return {event.reference: event for event in events}
+
+
+def test_contexts_are_published_for_each_reference_if_the_setting_is_on():
+    messages = handled(record(TEXT, version="3"), contexts=True)
+    found = contexts_in(messages)
+    assert list(found) == [f"{CITING}#B1.1", f"{CITING}#B2.1"]
+    (context,) = found[f"{CITING}#B1.1"].contexts
+    assert (context.section, context.before, context.after) == (("Results",), "It grew.", "So it was.")
+    assert context.sentence.startswith("As others found")
+    assert found[f"{CITING}#B2.1"].contexts == ()
+    assert {(event.citing, event.paper_version, event.arrived) for event in found.values()} == {(CITING, 3, ARRIVED)}
+    keys = {(each.key, each.partition_key) for each in messages if each.topic == "contexts"}
+    assert keys == {(reference.encode(), CITING.encode()) for reference in found}
+    assert handled(record(TEXT)) == [each for each in handled(record(TEXT), contexts=True) if each.topic != "contexts"]
+
+
+def test_contexts_of_a_reference_fit_into_a_record():
+    sentence = f"<p>{'ö' * 900} <xref rid='B1'>1</xref>. {'ü' * 900}. </p>".encode()
+    messages = handled(record(TEXT.replace(b"<p>", sentence * 400 + b"<p>", 1)), contexts=True)
+    (event,) = (each for each in messages if each.topic == "contexts" and each.key == f"{CITING}#B1.1".encode())
+    assert event.size() <= TOPICS["contexts"].max_message_bytes
+    assert contexts_in([event])[f"{CITING}#B1.1"].contexts
+
+
+def test_the_header_overrides_the_content():
+    (found,) = stage().decode(record(format="jats"))
+    assert found.format_name == "jats"
+    with pytest.raises(BadRecord, match="reflink-format: 'docx' is not one of jats"):
+        stage().decode(record(format="docx"))
