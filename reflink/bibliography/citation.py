@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from reflink.bibliography.cleaning import cleaned, line
 from reflink.entities import Ids
 from reflink.stripping import separate
 
@@ -31,11 +32,12 @@ def raw_query(citation: Citation) -> str:
 def described(text: str, fields: Citation | None = None, ids: Ids | None = None) -> Citation | None:
     """Return a citation of its printed text, the fields that its source states, and the identifiers that its source states.
 
-    ``text``: of the citation, in one or more lines; "" if the source has fields only, which are then its text. Fields that are
-    None or empty are left out. Identifiers in the text that ``ids`` lacks are ``ids_weak``. None without text and identifiers.
+    ``text``: of the citation, in one or more lines; "" if the source has fields only, which are then its text. Fields without a
+    value are left out (`reflink.bibliography.cleaning`). Identifiers in the text that ``ids`` lacks are ``ids_weak``. None
+    without text and identifiers.
     """
-    stated = {name: value for name, value in (fields or {}).items() if value not in (None, "", ())}
-    raw = " ".join(text[: 4 * MAX_TEXT].split())[:MAX_TEXT].rstrip() or printed(stated)
+    stated = cleaned(fields or {})
+    raw = line(text[: 4 * MAX_TEXT])[:MAX_TEXT].rstrip() or printed(stated)
     given = {kind: value for kind, value in ids or () if value}
     if not raw and not given:
         return None

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from reflink.bibliography.cleaning import cleaned
 from reflink.bibliography.references import MAX_INFERRED, Entry, references
 from reflink.entities import Paper
 from reflink.identifiers import NO_IDS
@@ -25,10 +26,11 @@ def paper(
 ) -> Paper:
     """Return the paper with its references.
 
-    ``fields``: of `Paper`, valid, without ``id`` and ``references``. ``own_name``: the paper's id if it has no identifier (see
+    ``fields``: of `Paper`, without ``id`` and ``references``. ``own_name``: the paper's id if it has no identifier (see
     `own_name`). ``source``: its name in errors, by default its id. ``infer``: recognise the fields of untagged citations
     (`reflink.entities.Inferred`). Raises TooLarge beyond ``limits.references``.
     """
+    fields = cleaned(fields)
     ids = fields.get("ids", NO_IDS)
     citing = work_id(ids, None if ids.keys() else own_name)
     cited, unread = references(entries, citing, source or citing, limits, infer=infer)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from reflink.bibliography import division
 from reflink.bibliography.citation import DESCRIBING, Citation, raw_query
+from reflink.bibliography.cleaning import allowed, line
 from reflink.entities import Inferred, Reference
 from reflink.errors import TooLarge
 from reflink.limits import Limits
@@ -50,10 +51,10 @@ def references(
     remaining, unread = MAX_INFERRED, 0
     for entry, key in zip(found, _keys(found), strict=True):
         about: dict[str, Any] = {"citing": citing}
-        if entry.xml_id:
-            about["xml_id"] = entry.xml_id
-        if entry.label:
-            about["label"] = entry.label
+        if entry.xml_id and (xml_id := allowed(entry.xml_id)):
+            about["xml_id"] = xml_id
+        if entry.label and (label := line(entry.label)):
+            about["label"] = label
         for ordinal, citation in enumerate(entry.works, start=1):
             if infer and citation.keys().isdisjoint(DESCRIBING):
                 text = raw_query(citation)
