@@ -3,13 +3,14 @@
 1. It is a pure function of the references and the paragraphs, whatever their format.
 2. It raises no error for any paragraphs.
 3. Every reference has an entry, also without a mention; the mentions of a reference are in the order of the text.
-4. Time and memory are bounded: `MAX_MENTIONS` of a reference, `MAX_CONTEXTS` of a paper.
+4. Time and memory are bounded: `MAX_MENTIONS` and `MAX_CHARACTERS` of a reference, `MAX_CONTEXTS` of a paper.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from reflink.contexts import grouping
@@ -21,13 +22,18 @@ from reflink.contexts.ranges import Slot, cited
 from reflink.contexts.sentences import sentences
 from reflink.entities import Paper
 
-#: Maximum number of contexts of one reference: the first ones. The most cited reference of 1,510 real articles has 98.
+#: Limits of the contexts of one reference: the first ones, and their characters, so that they fit into a message. The most
+#: cited reference of 1,510 real articles has 58 contexts, with 78,000 characters.
 MAX_MENTIONS: Final = 100
+MAX_CHARACTERS: Final = 250_000
 #: Maximum number of contexts of one paper, which bounds their memory.
-MAX_CONTEXTS: Final = 50_000
-#: Maximum length of a sentence, and of a marker, in characters.
+MAX_CONTEXTS: Final = 20_000
+#: Maximum length of a sentence, of a marker and of a title, in characters.
 MAX_SENTENCE: Final = 1_000
 MAX_MARKER: Final = 200
+MAX_TITLE: Final = 300
+#: Maximum number of titles of a section path, the outermost ones.
+MAX_DEPTH: Final = 10
 #: Maximum number of references in the group of a context.
 MAX_GROUP: Final = 50
 
@@ -35,17 +41,26 @@ MAX_GROUP: Final = 50
 def contexts_of(paper: Paper, paragraphs: Sequence[Paragraph]) -> dict[str, tuple[CitationContext, ...]]:
     """Return the contexts of each reference by its id, in the order of the references."""
     found: dict[str, list[CitationContext]] = {reference.id: [] for reference in paper.references}
+    room = dict.fromkeys(found, MAX_CHARACTERS)
     entries = Entries(paper.references)
     left = MAX_CONTEXTS
     for number, paragraph in enumerate(paragraphs, start=1):
-        if not paragraph.mentions:
-            continue
-        for reference, context in _contexts(number, _orderly(paragraph), entries, found):
-            if left <= 0:
-                break
-            left -= 1
-            found[reference].append(context)
+        if left <= 0:
+            break
+        if paragraph.mentions:
+            for reference, context in islice(_contexts(number, _orderly(paragraph), entries, room, left), left):
+                left -= 1
+                room[reference] -= _size(context)
+                found[reference].append(context)
+                if room[reference] < 0 or len(found[reference]) == MAX_MENTIONS:
+                    del room[reference]
     return {reference: tuple(contexts) for reference, contexts in found.items()}
+
+
+def _size(context: CitationContext) -> int:
+    """Return the number of characters of a context, roughly."""
+    texts = context.text, context.sentence, context.before or "", context.after or "", *context.group, *context.section
+    return sum(map(len, texts))
 
 
 def _orderly(paragraph: Paragraph) -> Paragraph:
@@ -61,38 +76,40 @@ def _orderly(paragraph: Paragraph) -> Paragraph:
 
 
 def _contexts(
-    number: int, paragraph: Paragraph, entries: Entries, found: dict[str, list[CitationContext]]
+    number: int, paragraph: Paragraph, entries: Entries, room: Mapping[str, int], limit: int
 ) -> Iterator[tuple[str, CitationContext]]:
-    """Yield the references that a paragraph cites, with their contexts, without those that have enough already."""
-    slots, joined = cited(paragraph, entries)
+    """Yield the references that a paragraph cites, with their contexts. References without ``room`` have enough already.
+
+    ``limit``: of the number of references that the paragraph does not name but implies.
+    """
+    slots, joined = cited(paragraph, entries, limit)
     if not any(slots):
         return
     groups = grouping.groups(paragraph, joined)
     marking = Marking(paragraph, [run for group in groups for run in grouping.runs(paragraph, group)], slots)
     spans = sentences(paragraph.text, marking.spans)
     starts = [start for start, _ in spans]
+    section = tuple(title[:MAX_TITLE] for title in paragraph.section[:MAX_DEPTH])
     for group in groups:
         inside = [slot for at in group for slot in slots[at]]
         together = list(dict.fromkeys(each for slot in inside for each in entries.all[slot.place].references))
+        places = {each: place for place, each in enumerate(together)}
         for slot in inside:
-            wanted = [each for each in entries.all[slot.place].references if len(found[each]) < MAX_MENTIONS]
+            wanted = [each for each in entries.all[slot.place].references if each in room]
             if not wanted:
                 continue
             mention = paragraph.mentions[slot.mention]
             at = max(0, bisect_right(starts, mention.start) - 1)
             about = _about(paragraph, mention, spans, at, marking, slot)
+            about |= {"part": paragraph.part, "section": section, "paragraph": number, "implied": slot.implied}
             for each in wanted:
-                own = {**about, "paragraph": number, "implied": slot.implied, "group": _others(together, each)}
-                yield each, CitationContext.made(own)
+                yield each, CitationContext.made({**about, "group": _others(together, places[each])})
 
 
-def _others(together: list[str], own: str) -> tuple[str, ...]:
-    """Return the others of a group, the nearest if there are too many."""
-    if len(together) <= MAX_GROUP:
-        return tuple(each for each in together if each != own)
-    at = together.index(own)
+def _others(together: list[str], at: int) -> tuple[str, ...]:
+    """Return the others of a group than the one at ``at``, the nearest if there are too many."""
     first = max(0, min(at - MAX_GROUP // 2, len(together) - MAX_GROUP - 1))
-    return tuple(each for each in together[first : first + MAX_GROUP + 1] if each != own)
+    return (*together[first:at], *together[at + 1 : first + MAX_GROUP + 1])
 
 
 def _about(
@@ -105,8 +122,6 @@ def _about(
         start = max(start, min(mention.start - MAX_SENTENCE // 2, stop - MAX_SENTENCE))
         stop = min(stop, start + MAX_SENTENCE)
     about: dict[str, object] = {
-        "part": paragraph.part,
-        "section": paragraph.section,
         "start": mention.start,
         "stop": mention.stop,
         "marker": text[mention.start : mention.stop][:MAX_MARKER],

@@ -35,11 +35,14 @@ class Entries:
             works.setdefault(reference.id.rpartition(".")[0], []).append(reference)
         self.all: list[Entry] = []
         self._places: dict[str, int] = {}
+        self._numbered: dict[Number, int] = {}
         for place, entry in enumerate(works.values()):
             label = entry[0].label or ""
             self.all.append(Entry(tuple(each.id for each in entry), _number(label), bool(label)))
             if entry[0].xml_id:
                 self._places.setdefault(entry[0].xml_id, place)
+            if (number := self._number(place)) is not None:
+                self._numbered.setdefault(number, place)
 
     def places(self, names: Sequence[str]) -> tuple[int, ...]:
         """Return the distinct places, from 0, of the entries with these names in their file; without unknown names.
@@ -47,6 +50,23 @@ class Entries:
         Of several entries with one name the first counts, as in a browser.
         """
         return tuple(dict.fromkeys(self._places[name] for name in names if name in self._places))
+
+    def numbered(self, number: Number, near: int, start: Number) -> int | None:
+        """Return the place of the entry with a number, if the entry at ``near`` has the number ``start``; else None.
+
+        Of entries with one number, in lists of their own, that in the list of ``near`` counts.
+        """
+        if self._number(near) != start or number[0] != start[0]:
+            return None
+        place = near + number[1] - start[1]
+        if 0 <= place < len(self.all) and self._number(place) == number:
+            return place
+        return self._numbered.get(number)
+
+    def _number(self, place: int) -> Number | None:
+        """Return the printed number of an entry; without labels its place is its number."""
+        entry = self.all[place]
+        return entry.number if entry.labelled else ("", place + 1)
 
     def from_to(self, first: int, start: Number, stop: Number, last: int | None = None) -> range | None:
         """Return the places of the entries numbered from ``start`` to ``stop``, the first of which is at ``first``.

@@ -14,6 +14,8 @@ from reflink.contexts.sentences import Opaque
 MAIN: Final = "MAINCIT"
 OTHER: Final = "CIT"
 FORMULA: Final = "FORMULA"
+#: Maximum number of markers of one run, those nearest to the mention.
+MAX_MARKERS: Final = 100
 
 
 class Marking:
@@ -25,6 +27,7 @@ class Marking:
 
     def __init__(self, paragraph: Paragraph, runs: Sequence[Run], slots: Sequence[Sequence[Slot]]) -> None:
         self._text = paragraph.text
+        self._shown = [mention.start < mention.stop for mention in paragraph.mentions]
         found: list[tuple[int, int, Run | None]] = [(run.start, run.stop, run) for run in runs]
         found += [(start, stop, None) for start, stop in paragraph.formulas]
         found.sort(key=lambda each: (each[0], -each[1]))
@@ -36,17 +39,17 @@ class Marking:
                 spans[-1] = start, stop, run
         self.spans = [Opaque(start, stop, run is not None) for start, stop, run in spans]
         self._starts = [start for start, _, _ in spans]
-        self._slots: list[list[Slot | None] | None] = []
-        for _, _, run in spans:
-            if run is None:
-                self._slots.append(None)
-                continue
-            inside: list[Slot | None] = []
-            for at in range(run.first, run.last + 1):
-                inside += slots[at]
-                if not slots[at] and paragraph.mentions[at].start < paragraph.mentions[at].stop:
-                    inside.append(None)
-            self._slots.append(inside)
+        self._cited = [None if run is None else self._slots_of(run, slots) for _, _, run in spans]
+
+    def _slots_of(self, run: Run, slots: Sequence[Sequence[Slot]]) -> dict[Slot, int]:
+        """Return the numbers of the markers of a run. A link to no known entry has a place of its own, -1."""
+        inside: dict[Slot, int] = {}
+        for at in range(run.first, run.last + 1):
+            if not slots[at] and self._shown[at]:
+                inside[Slot(at, -1, False)] = len(inside)
+            for slot in slots[at]:
+                inside[slot] = len(inside)
+        return inside
 
     def text(self, start: int, stop: int, main: Slot | None) -> str:
         """Return the text from ``start`` to ``stop``, in which ``main`` is MAINCIT."""
@@ -55,11 +58,16 @@ class Marking:
         done = max(start, self.spans[at - 1].stop) if at else start
         while at < len(self.spans) and self._starts[at] < stop:
             pieces.append(self._text[done : self._starts[at]])
-            inside = self._slots[at]
+            inside = self._cited[at]
             if inside is None:
                 pieces.append(FORMULA)
             else:
-                pieces += [MAIN if slot is main and slot is not None else OTHER for slot in inside]
+                number = inside.get(main) if main is not None else None
+                if number is None:
+                    pieces += [OTHER] * min(len(inside), MAX_MARKERS)
+                else:
+                    before, after = min(number, MAX_MARKERS // 2), min(len(inside) - number - 1, MAX_MARKERS // 2)
+                    pieces += [*[OTHER] * before, MAIN, *[OTHER] * after]
             done = self.spans[at].stop
             at += 1
         pieces.append(self._text[done:stop])

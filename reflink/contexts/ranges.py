@@ -19,6 +19,9 @@ _WITHIN: Final = re.compile(
     rf"(?<![\w.{_DASHES}])([A-Za-z]{{0,2}})(\d{{1,5}})\s?(?:[{_DASHES}]{{1,2}}|\sto\s)\s?([A-Za-z]{{0,2}})(\d{{1,5}})(?![\w.]?[\w{_DASHES}])"
 )
 _ONLY_DASHES: Final = re.compile(rf"[\s{_DASHES}]*")
+_ANY: Final = re.compile(r"([A-Za-z]{0,2})(\d{1,5})")
+#: A character or word that a list of numbers has not.
+_UNLISTED: Final = re.compile(rf"\b(?!(?:and|to)\b|[A-Za-z]{{0,2}}\d)\w|[^\w\s,;&()\[\]{{}}{_DASHES}]")
 #: Number of entries of a mention that may be the end of a range.
 _ENDS: Final = 3
 #: Maximum length, in characters, of a marker that holds ranges.
@@ -33,11 +36,11 @@ class Slot(NamedTuple):
     implied: bool
 
 
-def cited(paragraph: Paragraph, entries: Entries) -> tuple[list[list[Slot]], frozenset[int]]:
+def cited(paragraph: Paragraph, entries: Entries, limit: int) -> tuple[list[list[Slot]], frozenset[int]]:
     """Return the entries of each mention, in order, and the mentions that a range joins to the next one with text.
 
     The entries between the ends of a range are those of its first end. An entry that the mentions name themselves, or that is
-    in one range already, is not repeated.
+    in one range already, is not repeated. ``limit``: of the number of implied entries.
     """
     text, mentions = paragraph.text, paragraph.mentions
     named = [entries.places(mention.entries) for mention in mentions]
@@ -47,24 +50,36 @@ def cited(paragraph: Paragraph, entries: Entries) -> tuple[list[list[Slot]], fro
         marker = text[mention.start : mention.stop]
         if places and len(marker) <= _MAX_MARKER:
             inside = [place for place in _inside(marker, places, entries) if place not in places]
-            own += [Slot(at, place, True) for place in dict.fromkeys(inside)]
-            if inside:
+            if inside and limit > 0:
+                own += [Slot(at, place, True) for place in dict.fromkeys(inside)]
                 own.sort(key=lambda slot: slot.place)
+                limit -= len(inside)
         slots.append(own)
     joined: set[int] = set()
     for first, last, whole in _pairs(paragraph, named, entries):
         joined.update(range(first, last))
         known = {slot.place for at in range(first, last + 1) for slot in slots[at]}
-        slots[first] += [Slot(first, place, True) for place in whole if place not in known]
+        if limit > 0:
+            implied = [Slot(first, place, True) for place in whole if place not in known]
+            slots[first] += implied
+            limit -= len(implied)
     return slots, frozenset(joined)
 
 
 def _inside(marker: str, places: Sequence[int], entries: Entries) -> Iterator[int]:
-    """Yield the places of all ranges within one marker, such as "3–5, 8"."""
+    """Yield the places that one marker names by ranges, such as "3–5", and by a list of numbers, such as "3, 8"."""
+    numbers = [_number(*found.groups()) for found in _ANY.finditer(marker)]
+    listed = len(numbers) > 1 and _UNLISTED.search(marker) is None
+    known: list[int] = list(places)
+    for number in numbers if listed else ():
+        # Some publishers link a list to its first entry only.
+        if (place := entries.numbered(number, places[0], numbers[0])) is not None:
+            known.append(place)
+            yield place
     for found in _WITHIN.finditer(marker):
         start = _number(found[1], found[2])
         stop = _number(found[3] or found[1], found[4])
-        for place in places[:: max(1, len(places) // 100)]:
+        for place in known:
             if (whole := entries.from_to(place, start, stop)) is not None:
                 yield from whole
                 break

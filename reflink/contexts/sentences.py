@@ -8,24 +8,32 @@ from typing import Final, NamedTuple
 
 _END: Final = re.compile(r"[.!?…。！？]{1,4}[\"'”’»)\]]{0,3}")
 _WORD: Final = re.compile(r"[^\s()\[\]{},;:\"“”/]{1,24}$")
-_INITIALS: Final = re.compile(r"(?:\w{1,2}\.){1,6}\w{1,2}")
+_INITIALS: Final = re.compile(r"(?:[^\W\d_]{1,2}\.){1,6}[^\W\d_]{1,2}")
+#: A unit, as against an initial or a variable: "3 h", "mg/g", "°C".
+_UNIT: Final = re.compile(r"(?:\d\s?|[/°·×−⁻-])$")
+#: A number, or a code such as "A-294".
+_CODE: Final = re.compile(r"[\w-]{0,8}\d")
 #: A word that may begin a sentence with a small letter, as names of genes and molecules do.
 _NAME: Final = re.compile(r"(?:[a-z]{1,4}-?(?=[A-Z0-9])|[α-ω])[\w-]")
 _NEXT: Final = re.compile(r"[^\W\d_]+")
 _OPENING: Final = "([{\"'“‘«¿¡"
+_BRACKETS: Final = frozenset("([{")
+_CONTINUING: Final = frozenset(".;,:!?")
 _CLOSING: Final = frozenset(")]}\"'”’»")
 #: Abbreviations that are followed by what belongs to them.
 _NEVER: Final = frozenset(
-    "fig figs eq eqs eqn eqns ref refs tab tabs sect chap suppl supp e.g i.e eg ie cf vs viz approx ca resp incl esp dr drs "
-    "prof mr mrs ms st mt rev gen hon lt col sgt capt et subsp ssp var cv aff nr ser ed eds trans appl ann proc vols nos pp "
-    "fig.s scheme.s dept univ assn natl intl".split()
+    "Fig Figs Eq Eqs Eqn Eqns Ref Refs Tab Tabs Sect Chap Suppl Supp Dr Drs Prof Mr Mrs Ms St Mt Rev Gen Hon Lt Col Sgt Capt "
+    "Nos Univ Dept Assn Natl Intl Ser Vols Proc Ann Ind fig figs eq eqs eqn eqns ref refs tab tabs sect chap suppl supp e.g "
+    "i.e E.g I.e eg ie cf Cf vs viz approx Approx ca resp incl esp et subsp ssp var cv aff syn nr ed eds trans nos pp vols "
+    "bzw ggf".split()
 )
 #: Abbreviations that a number follows. Otherwise they are words, or the sentence ends.
 _BEFORE_NUMBER: Final = frozenset(
-    "no vol p n art sec ch col cat jan feb mar apr jun jul aug sep sept oct nov dec ex pt max min avg".split()
+    "no No vol Vol p n art Art sec Sec ch Ch cat Cat Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec ex Ex pt max min ver Ver "
+    "chr Chr".split()
 )
 #: Abbreviations that may end a sentence: it ends if one of _STARTERS follows.
-_PERHAPS: Final = frozenset("al inc ltd co corp jr sr sp spp nov etc ph.d u.s u.k u.s.a a.m p.m m.d b.sc m.sc dc".split())
+_PERHAPS: Final = frozenset("al Inc Ltd Co Corp Jr Sr sp spp nov etc Ph.D U.S U.K U.S.A a.m p.m M.D".split())
 _STARTERS: Final = frozenset(
     "the this these those that there they their then thus therefore to we when while where whereas which with within without "
     "in it its if is indeed instead interestingly importantly however here hence he she his her his how our one only on of "
@@ -83,11 +91,12 @@ def _end(text: str, start: int, end: re.Match[str], opaque: Sequence[Opaque], at
             beyond += 1
         attached = opaque[at].start == stop
         following = _skip(text, beyond)
-        bracketed = text[opaque[at].start : opaque[at].start + 1] in tuple("([{")
+        first = text[opaque[at].start : opaque[at].start + 1]
+        apart = first in _BRACKETS or first.isdigit()  # not an author's name, which would begin the next sentence
         ends = following >= len(text) or (following > beyond and _begins(text, following, opaque, at + 1))
-        if (attached or bracketed) and ends:
+        if (attached or apart) and ends:
             stop, after, cited, at = beyond, following, True, at + 1
-        elif attached:
+        elif attached or (apart and text[beyond : beyond + 1] in _CONTINUING):
             return None
     if after >= len(text):
         return stop
@@ -117,17 +126,17 @@ def _abbreviated(text: str, start: int, stop: int, after: int) -> bool:
     found = _WORD.search(text, max(start, stop - 25), stop)
     if found is None:
         return False
-    word = found[0].strip("'’.‘").lower()
+    word = found[0].strip("'’.‘")
     following = _NEXT.match(text, after)
     starter = following is not None and following[0].lower() in _STARTERS and following[0][:1].isupper()
     if word in _NEVER:
         return True
     if word in _BEFORE_NUMBER:
-        return text[after].isdigit()
+        return _CODE.match(text, after) is not None
     if word in _PERHAPS or _INITIALS.fullmatch(word):
         return not starter
     if len(word) == 1 and word.isalpha():
-        return not starter
+        return not starter and not _UNIT.search(text, max(start, found.start() - 2), found.start())
     # The number of a list or of a heading.
     return word.isdigit() and found.start() == start and len(word) <= 3
 
