@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ class Samples:
     def of(cls, name: str) -> Self:
         """Read the shared samples of the format ``name`` and make smaller variants of them. Raises ValueError without any."""
         shared, wanted = find_shared_data(), format_named(name)
-        found = [] if shared is None else _samples(shared / "sources", wanted)
+        found = [] if shared is None else [*_samples(shared / "sources", wanted), *_of_medline(shared / "medline", wanted)]
         if not found:
             raise ValueError(f"no sample of {name}: REFLINK_SHARED_DATA names the folder of the shared data")
         rng = Random(name)
@@ -155,6 +156,16 @@ def _samples(folder: Path, wanted: Format) -> list[tuple[str, bytes]]:
                 found.append((path.name, data))
         except NotAPaper:
             continue
+    return found
+
+
+def _of_medline(folder: Path, wanted: Format) -> list[tuple[str, bytes]]:
+    """Return some of the articles of PubMed's files."""
+    found: list[tuple[str, bytes]] = []
+    for path in sorted(folder.glob("*.xml.gz")) if wanted.name == "pubmed" else ():
+        with gzip.open(path) as file:
+            whole = b"</PubmedArticle>".join(file.read(400_000).split(b"</PubmedArticle>")[:-1])
+        found.append((path.name, whole + b"</PubmedArticle></PubmedArticleSet>"))
     return found
 
 
