@@ -13,10 +13,12 @@ from reflink.markup.encoding import as_ascii_like
 
 #: Bytes in which the root element is searched.
 _HEAD: Final = 1 << 16
-_ROOT: Final = re.compile(
+_BEFORE: Final = (
     rb"(?:\s|<\?(?:[^?]|\?(?!>)){0,2000}\?>|<!--(?:[^-]|-(?!->)){0,20000}-->|<!DOCTYPE(?:[^\[<>]|\[[^\]]{0,20000}\])*>)*"
-    rb"<((?:[\w.-]+:)?[A-Za-z_][\w.-]*)((?:[^\"'<>]|\"[^\"]*\"|'[^']*')*)"
 )
+_NAME: Final = rb"<((?:[\w.-]+:)?[A-Za-z_][\w.-]*)"
+_ROOT: Final = re.compile(_BEFORE + _NAME + rb"((?:[^\"'<>]|\"[^\"]*\"|'[^']*')*)")
+_CHILD: Final = re.compile(rb">" + _BEFORE + _NAME)
 _SPACE: Final = re.compile(rb"\sxmlns(?::([\w.-]+))?\s*=\s*[\"']([^\"']*)[\"']")
 
 
@@ -31,9 +33,18 @@ class Content:
         self.data, self.source = data, source
         self.name = source or "paper"
 
-    @cached_property
+    @property
     def root(self) -> tuple[str, str] | None:
         """The root element's name without prefix, and its namespace ("" if it has none); None if the bytes are not XML."""
+        return None if self._start is None else self._start[:2]
+
+    @property
+    def first_child(self) -> str:
+        """The name without prefix of the element that begins the root element; "" if there is none."""
+        return "" if self._start is None else self._start[2]
+
+    @cached_property
+    def _start(self) -> tuple[str, str, str] | None:
         head = self.data[:_HEAD]
         if head.lstrip()[:1] != b"<":
             try:
@@ -45,7 +56,10 @@ class Content:
             return None
         prefix, _, local = found[1].rpartition(b":")
         spaces = {each[1]: each[2] for each in _SPACE.finditer(found[2])}
-        return local.decode("utf-8", "replace"), spaces.get(prefix or None, b"").decode("utf-8", "replace")
+        child = _CHILD.match(head, found.end())
+        names = (local, spaces.get(prefix or None, b""), child[1].rpartition(b":")[2] if child else b"")
+        first, space, second = (name.decode("utf-8", "replace") for name in names)
+        return first, space, second
 
     @cached_property
     def json(self) -> Any:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from reflink import jats
 from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
+
+#: Elements that an article may begin with.
+_FIRST: Final = frozenset(
+    ("processing-meta", "front", "body", "back", "floats-group", "floats-wrap", "sub-article", "response")
+)
 
 
 class Jats(Format):
@@ -17,8 +22,8 @@ class Jats(Format):
     endings: ClassVar[tuple[str, ...]] = (".xml", ".nxml")
 
     def recognises(self, content: Content) -> bool:
-        """Return whether the root element is an article, or none of a format that is known better."""
-        return content.root is not None and content.root[0] == "article"
+        """Return whether the root element is an article that begins as one of JATS does; publishers have articles, too."""
+        return content.root is not None and content.root[0] == "article" and content.first_child in _FIRST
 
     def parse(self, content: Content, options: Options) -> tuple[Parsed, ...]:
         """Return the article."""

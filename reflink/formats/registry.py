@@ -14,6 +14,7 @@ from reflink.formats.format import Format
 
 #: One line per format. A format whose content another one would recognise too comes before it.
 _CLASSES: Final = {
+    "jats": "reflink.formats.jats:Jats",
     "crossref": "reflink.formats.crossref:Works",
     "crossref-xml": "reflink.formats.crossref:Deposits",
     "pubmed": "reflink.formats.pubmed:Pubmed",
@@ -27,7 +28,6 @@ _CLASSES: Final = {
     "rsc": "reflink.formats.publishers.articles:Rsc",
     "iop": "reflink.formats.publishers.articles:Iop",
     "references": "reflink.formats.publishers.fragments:References",
-    "jats": "reflink.formats.jats:Jats",
 }
 #: The names of the formats.
 NAMES: Final = tuple(_CLASSES)

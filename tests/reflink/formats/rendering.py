@@ -48,15 +48,16 @@ def tei(paper: Paper) -> bytes:
             if article
             else _element("title", reference.venue or reference.title, level="m")
         )
+        host += "" if article else persons + idnos
         return (
-            f'<biblStruct xml:id="b{at}">{article}<monogr>{host}{"" if article else persons + idnos}<imprint>{scopes}{date}</imprint>'
+            f'<biblStruct xml:id="b{at}">{article}<monogr>{host}<imprint>{scopes}{date}</imprint>'
             f"</monogr>{_element('note', reference.raw_text, type='raw_reference')}</biblStruct>"
         )
 
     entries = "".join(cited(at, reference) for at, reference in enumerate(paper.references))
     return (
         '<?xml version="1.0" encoding="UTF-8"?><TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt>'
-        f"{_element('title', paper.title, level='a', type='main')}</titleStmt><sourceDesc><biblStruct><monogr><imprint/></monogr>"
+        f"{_element('title', paper.title, level='a', type='main')}</titleStmt><sourceDesc><biblStruct><monogr/>"
         f"{_element('idno', paper.ids.doi, type='DOI')}</biblStruct></sourceDesc></fileDesc></teiHeader><text><back>"
         f'<div type="references"><listBibl>{entries}</listBibl></div></back></text></TEI>'
     ).encode()
