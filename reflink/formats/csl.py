@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 
 from reflink.bibliography.citation import Citation
 from reflink.errors import NotAPaper, TooLarge
+from reflink.formats.cleaning import json_value
 from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.records import Person, bibliography, cited
@@ -45,7 +46,8 @@ class Csl(Format):
             raise TooLarge(f"{content.name}: {len(content.data)} bytes of JSON, the limit is {options.limits.size}")
         if content.json is None:
             raise NotAPaper(f"{content.name}: not JSON")
-        return bibliography(content, map(_cited, values.mappings(_items(content.json))), options)
+        items = _items(json_value(content.json, content.data))
+        return bibliography(content, (_cited(item) for item in items if type(item) is dict), options)
 
 
 def _items(value: Any) -> list[Any]:

@@ -35,6 +35,8 @@ Person = tuple[str, str, bool]
 def paper_fields(work: Work) -> dict[str, Any]:
     """Return the fields of `reflink.entities.Paper` that a work states."""
     found = {name: value for name in _SHARED if (value := getattr(work, name)) not in (None, ())}
+    if "year" in found and (year := year_in(str(found.pop("year")))):
+        found["year"] = year
     return found if work.type is None else {**found, "article_type": work.type}
 
 
@@ -70,6 +72,7 @@ def cited(
         "publisher": publisher, "first_page": work.get("fpage"), "last_page": work.get("lpage"),
         "translated_title": next(iter(work.get("translated_titles") or ()), None),
     }  # fmt: skip
+    fields["year"] = year_in(str(fields["year"] or ""))
     if work.get("type") in BOOKS and fields["venue"] == fields["title"]:
         fields["venue"] = None
     return described("", fields, work.get("ids"))
@@ -87,9 +90,10 @@ def bibliography(content: Content, found: Iterable[tuple[str, Citation | None]],
 def several(content: Content, parts: Iterator[Part], options: Options) -> tuple[Parsed, ...]:
     """Return the papers of a file. Raises TooLarge if they together exceed ``limits.references``, NotAPaper without a paper.
 
-    Together they have the characters of untagged citations that one paper may have; the papers behind them are not inferred.
+    Of several records of one paper the one with the most references counts. Together the papers have the characters of untagged
+    citations that one paper may have; the citations of the papers behind them are not inferred.
     """
-    found: list[Parsed] = []
+    found: dict[str, Parsed] = {}
     count = length = 0
     for fields, own, entries, warnings in parts:
         count += sum(len(entry.works) for entry in entries)
@@ -99,10 +103,13 @@ def several(content: Content, parts: Iterator[Part], options: Options) -> tuple[
         infer = options.infer and length <= MAX_INFERRED
         if options.infer and not infer:
             warnings += ("its citations without tags were not read: those of the papers before it are too many",)
-        found.append(parsed(fields, own, entries, content, options, warnings=warnings, infer=infer))
+        each = parsed(fields, own, entries, content, options, warnings=warnings, infer=infer)
+        known = found.get(each.paper.id)
+        if known is None or len(known.paper.references) < len(each.paper.references):
+            found[each.paper.id] = each
     if not found:
         raise NotAPaper(f"{content.name}: no paper in it")
-    return tuple(found)
+    return tuple(found.values())
 
 
 def parsed(
@@ -117,7 +124,7 @@ def parsed(
 ) -> Parsed:
     """Return one paper with its references. ``own``: its id if it has no identifier. Raises TooLarge."""
     paper: Paper = papers.paper(
-        fields, entries, own_name=own, source=content.source, limits=options.limits,
+        fields, entries, own_name=own, source=content.name, limits=options.limits,
         infer=options.infer if infer is None else infer, warnings=warnings,
     )  # fmt: skip
     return Parsed(paper)

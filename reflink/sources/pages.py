@@ -21,4 +21,4 @@ def first_and_last(text: str) -> tuple[str | None, str | None]:
     last = rest[0] if rest else ""
     if first.isdigit() and last.isdigit() and len(last) < len(first):
         last = first[: -len(last)] + last
-    return first.strip()[:_MAX] or None, last.strip()[:_MAX] or None
+    return first.strip()[:_MAX].rstrip() or None, last.strip()[:_MAX].rstrip() or None

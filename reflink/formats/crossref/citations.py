@@ -22,7 +22,8 @@ def citation(fields: Mapping[str, Any]) -> Citation | None:
     """Return a citation from its fields, by the names of the JSON of works; None if it is empty.
 
     A DOI that the publisher deposited is one of ``ids``. A DOI that Crossref found by matching is not the publisher's word, and
-    may be wrong: it is one of ``ids_weak``, as an identifier that was found in text, unless the text has a DOI of its own.
+    may be wrong: it is one of ``ids_weak``, as an identifier that was found in text, unless the text has a DOI of its own. If
+    the reference has nothing else, it is one of ``ids``.
     """
     title = values.text(fields.get("article-title"))
     volume_title, series = values.text(fields.get("volume-title")), values.text(fields.get("series-title"))
@@ -50,8 +51,10 @@ def citation(fields: Mapping[str, Any]) -> Citation | None:
     )
     if not matched or not known:
         return found
-    weak = Ids.made({**_stated(values.ids(known)), **_stated((found or {}).get("ids_weak", NO_IDS))})
-    return {**(found or {"raw_text": ""}), "ids_weak": weak}
+    if found is None:  # the match is all that is known of the reference
+        return described("", {}, values.ids(known))
+    found["ids_weak"] = Ids.made({**_stated(values.ids(known)), **_stated(found.get("ids_weak", NO_IDS))})
+    return found
 
 
 def _stated(ids: Ids) -> dict[str, str]:

@@ -14,7 +14,8 @@ from reflink.formats.crossref.citations import citation
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.records import Part, Person, names, several, year_in
 from reflink.identifiers import normalise_issn
-from reflink.markup.tree import local, read_tree
+from reflink.markup.names import plain_names
+from reflink.markup.tree import read_tree
 from reflink.sources import values
 from reflink.subtitles import joined
 
@@ -36,7 +37,6 @@ _FIELDS: Final = {
     "first_page": "first-page", "elocation_id": "elocation-id", "unstructured_citation": "unstructured",
 }  # fmt: skip
 _DATES: Final = ("publication_date", "posted_date", "approval_date", "review_date")
-_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 class Deposits(Format):
@@ -58,9 +58,7 @@ class Deposits(Format):
     def parse(self, content: Content, options: Options) -> tuple[Parsed, ...]:
         """Return the works."""
         root, warnings = read_tree(content.data, content.name, options.limits)
-        for element in root.iter():
-            if isinstance(element.tag, str):
-                element.tag = local(element)
+        plain_names(root)
         return several(content, _parts(root, content, tuple(warnings)), options)
 
 

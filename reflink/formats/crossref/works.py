@@ -10,6 +10,7 @@ import orjson
 from reflink.bibliography import papers
 from reflink.bibliography.references import Entry
 from reflink.errors import NotAPaper, TooLarge
+from reflink.formats.cleaning import json_value
 from reflink.formats.content import Content
 from reflink.formats.crossref.citations import citation
 from reflink.formats.format import Format, Options, Parsed
@@ -77,12 +78,12 @@ def _first_line(data: bytes) -> list[Any]:
 def _documents(content: Content) -> Iterator[Any]:
     """Yield the JSON documents. Raises NotAPaper if a line is not JSON."""
     if content.json is not None:
-        yield content.json
+        yield json_value(content.json, content.data)
         return
     for number, line in enumerate(content.data.splitlines(), start=1):
         if line.strip():
             try:
-                yield orjson.loads(line)
+                yield json_value(orjson.loads(line), line)
             except orjson.JSONDecodeError as error:
                 raise NotAPaper(f"{content.name}: line {number} is not JSON: {error}") from None
 
@@ -104,5 +105,6 @@ def _parts(content: Content) -> Iterator[Part]:
 
 
 def _entries(value: dict[str, Any]) -> list[Entry]:
-    references = values.mappings(value.get("reference"))
+    given = value.get("reference")
+    references = [each for each in given if type(each) is dict] if type(given) is list else []
     return [Entry(values.short(each.get("key")), None, [cited]) for each in references if (cited := citation(each)) is not None]

@@ -13,7 +13,7 @@ from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.publishers.citations import entries
 from reflink.formats.publishers.front import front
-from reflink.formats.publishers.markup import Markup, plain_names
+from reflink.formats.publishers.markup import Markup
 from reflink.formats.publishers.paragraphs import paragraphs
 from reflink.formats.publishers.tables.elsevier import ELSEVIER
 from reflink.formats.publishers.tables.iop import IOP
@@ -21,6 +21,7 @@ from reflink.formats.publishers.tables.nature import NATURE
 from reflink.formats.publishers.tables.rsc import RSC
 from reflink.formats.publishers.tables.springer import SPRINGER
 from reflink.formats.publishers.tables.wiley import WILEY
+from reflink.markup.names import plain_names
 from reflink.markup.tree import read_tree
 
 #: Bytes in which the signs of a format are searched.
@@ -58,7 +59,7 @@ def read(root: etree._Element, warnings: tuple[str, ...], markup: Markup, conten
         raise NotAPaper(f"{content.name}: neither a title nor references")
     own = papers.own_name(content.data, content.source, fields.get("publisher_id"))
     paper = papers.paper(
-        fields, found, own_name=own, source=content.source, limits=options.limits, infer=options.infer, warnings=warnings
+        fields, found, own_name=own, source=content.name, limits=options.limits, infer=options.infer, warnings=warnings
     )
     return Parsed(paper, paragraphs(root, found, markup) if options.text else ())
 

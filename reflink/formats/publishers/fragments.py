@@ -12,7 +12,7 @@ from reflink.formats.content import Content
 from reflink.formats.crossref import Deposits
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.publishers.articles import read
-from reflink.formats.publishers.markup import Markup, plain_names
+from reflink.formats.publishers.markup import Markup
 from reflink.formats.publishers.tables.elsevier import ELSEVIER
 from reflink.formats.publishers.tables.lists import AGU, AIP, APS, BLACKWELL, COPERNICUS, EDP, IOP_LIST, OUP_LIST
 from reflink.formats.publishers.tables.nature import NATURE
@@ -20,6 +20,7 @@ from reflink.formats.publishers.tables.rsc import RSC
 from reflink.formats.publishers.tables.springer import SPRINGER
 from reflink.formats.publishers.tables.wiley import WILEY
 from reflink.markup.encoding import DECLARATION, ENCODING
+from reflink.markup.names import plain_names
 from reflink.markup.tree import plain_markup, read_tree
 
 #: What the entries of a list have, the name of an entry, and its markup.
@@ -85,34 +86,36 @@ class References(Format):
         blocks += [
             (code.decode("ascii", "replace").strip(), declared + each) for code, each in zip(rest[::2], rest[1::2], strict=True)
         ]
-        found: list[Parsed] = []
-        count = 0
+        found: dict[str, Parsed] = {}
         for bibcode, block in blocks:
-            if block.removeprefix(declared).strip():
-                found += _list(Content(block, content.source if len(blocks) == 1 else None), bibcode, options)
-                count += len(found[-1].paper.references)
-                if count > options.limits.references:
-                    raise TooLarge(f"{content.name}: more than {options.limits.references} references in all: divide the file")
+            own = content.source if len(blocks) == 1 else None
+            named = Content(block, papers.own_name(block, own, bibcode if bibcode not in found else None))
+            named.name = content.name
+            for parsed in _list(named, options):
+                found.setdefault(parsed.paper.id, parsed)
+            if sum(len(each.paper.references) for each in found.values()) > options.limits.references:
+                raise TooLarge(f"{content.name}: more than {options.limits.references} references in all: divide the file")
         if not found:
             raise NotAPaper(f"{content.name}: a reference list in no known markup")
-        return tuple(found)
+        return tuple(found.values())
 
 
-def _list(content: Content, bibcode: str | None, options: Options) -> tuple[Parsed, ...]:
+def _list(content: Content, options: Options) -> tuple[Parsed, ...]:
     """Return the list of one paper; nothing if its entries are of no known markup."""
-    data = content.data
-    head = data[:_HEAD]
-    named = Content(data, papers.own_name(data, content.source, bibcode))
+    head = content.data[:_HEAD]
     for sign, entry, markup in _LISTS:
         if sign.search(head):
-            tree, warnings = read_tree(_rooted(data, entry, ("references",)), named.name, options.limits)
+            tree, warnings = read_tree(_rooted(content.data, entry, ("references",)), content.name, options.limits)
             plain_names(tree)
-            return (read(tree, tuple(warnings), markup, named, options),)
+            return (read(tree, tuple(warnings), markup, content, options),)
     if _CROSSREF.search(head):
-        return Deposits().parse(named, options)
+        return Deposits().parse(content, options)
     if _JATS.search(head):
-        whole = _rooted(data, "ref", ("article", "back", "ref-list"))
-        return (Parsed(jats.parse(whole, source=named.source, limits=options.limits, infer=options.infer)),)
+        whole = _rooted(content.data, "ref", ("article", "back", "ref-list"))
+        try:
+            return (Parsed(jats.parse(whole, source=content.source, limits=options.limits, infer=options.infer)),)
+        except (NotAPaper, TooLarge) as error:  # they name the bibcode
+            raise type(error)(f"{content.name}: {error}") from None
     return ()
 
 

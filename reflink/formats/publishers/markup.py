@@ -11,7 +11,6 @@ from typing import Final, cast
 from lxml import etree
 
 from reflink.contexts.paragraphs import Part
-from reflink.markup.tree import local
 
 #: XPaths of a field in order of preference; a result is an element or the value of an attribute.
 Paths = tuple[str, ...]
@@ -90,16 +89,6 @@ def texts(element: etree._Element, paths: Paths) -> Iterable[str]:
 def text(element: etree._Element, paths: Paths) -> str | None:
     """Return the first text at these paths."""
     return next(iter(texts(element, paths)), None)
-
-
-def plain_names(root: etree._Element) -> None:
-    """Remove namespaces and prefixes from the names of all elements and attributes."""
-    for element in root.iter():
-        if isinstance(element.tag, str):
-            element.tag = local(element).rpartition(":")[2]
-            for name in [str(name) for name in element.attrib]:
-                if "}" in name or ":" in name:
-                    element.set(name.rpartition("}")[2].rpartition(":")[2], str(element.attrib.pop(name)))
 
 
 #: Characters behind and before which no space is added.

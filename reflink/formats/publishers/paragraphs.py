@@ -54,7 +54,9 @@ class _Line:
         words = " ".join(text.split())
         self._space = self._space or text[:1].isspace()
         if words:
-            self.begin()
+            if self._space and self.length:
+                self.parts.append(" ")
+                self.length += 1
             self.parts.append(words)
             self.length += len(words)
             self._space = text[-1].isspace()
@@ -62,13 +64,10 @@ class _Line:
     def space(self) -> None:
         self._space = True
 
-    def begin(self) -> int:
-        """Return the position at which the next text begins."""
-        if self._space and self.length:
-            self.parts.append(" ")
-            self.length += 1
-        self._space = False
-        return self.length
+    def since(self, parts: int) -> tuple[int, int]:
+        """Return the span of the text that was added behind the first ``parts`` parts, without the space before it."""
+        start = self.length - sum(map(len, self.parts[parts:]))
+        return min(start + (self.parts[parts : parts + 1] == [" "]), self.length), self.length
 
 
 class _Reader:
@@ -103,16 +102,16 @@ class _Reader:
                 apart.append(child)
                 line.space()
             elif tag in self.markup.mentions and (targets := self._targets(child)):
-                start = line.begin()
+                before = len(line.parts)
                 line.add(text_of(child) or ",".join(number for _, number in targets))
-                mentions.append(Mention(start, line.length, tuple(dict.fromkeys(target for target, _ in targets))))
+                mentions.append(Mention(*line.since(before), tuple(dict.fromkeys(target for target, _ in targets))))
             elif isinstance(tag, str) and tag not in self.markup.unread and tag not in SILENT:
-                start = line.begin() if tag in _FORMULAS else -1
-                if tag not in INLINE and tag not in self.markup.mentions and start < 0:
+                before = len(line.parts)
+                if tag not in INLINE and tag not in self.markup.mentions and tag not in _FORMULAS:
                     line.space()
                 self._read(child, line, mentions, formulas, apart)
-                if line.length > start >= 0:
-                    formulas.append((start, line.length))
+                if tag in _FORMULAS and len(line.parts) > before:
+                    formulas.append(line.since(before))
             line.add(child.tail or "")
 
     def _targets(self, element: etree._Element) -> list[tuple[str, str]]:

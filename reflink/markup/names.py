@@ -1,0 +1,30 @@
+"""Names of elements and attributes without namespaces and prefixes, for XML whose names are unambiguous without them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lxml import etree
+
+#: The name of an element whose name is malformed, as recovered XML may have.
+_MALFORMED: Final = "malformed"
+
+
+def plain_names(root: etree._Element) -> None:
+    """Remove namespaces and prefixes from the names of all elements and attributes, in place."""
+    for element in root.iter():
+        if isinstance(element.tag, str):
+            element.tag = _plain(element.tag)
+            for name in [str(name) for name in element.attrib]:
+                if "}" in name or ":" in name:
+                    value = str(element.attrib.pop(name))
+                    element.set(_plain(name), value)
+
+
+def _plain(name: str) -> str:
+    """Return the name without namespace and prefix."""
+    bare = name.rpartition("}")[2].rpartition(":")[2]
+    try:
+        return etree.QName(bare).localname
+    except ValueError:
+        return _MALFORMED
