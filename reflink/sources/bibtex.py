@@ -22,6 +22,8 @@ from reflink.subtitles import joined
 from reflink.workids import work_id
 
 _START: Final = re.compile(r"\s*@\s*([A-Za-z]+)\s*[{(]")
+#: A citation key with spaces, which BibTeX forbids and Scopus exports.
+_SPACED_KEY: Final = re.compile(r"(\s*@\s*[A-Za-z]+\s*[{(]\s*)([^\s,=(){}\"]+(?:[ \t]{1,3}[^\s,=(){}\"]+){1,9})(?=\s*,)")
 _NO_ENTRIES: Final = frozenset(("comment", "preamble", "set", "xdata"))
 _STRING: Final = "string"
 #: Maximum number of characters of an entry, of a field that is decoded, and of macros together.
@@ -116,7 +118,7 @@ class Parser:
         parser = self._module.Parser(macros=self._macros, person_fields=(), keyless_entries=False)
         try:
             with self._capture() as faults:
-                found = parser.parse_string(text).entries
+                found = parser.parse_string(_SPACED_KEY.sub(_joined_key, text, count=1)).entries
         except Exception as error:  # pybtex raises errors of many kinds on broken entries
             raise BadRecord(f"not an entry of BibTeX: {error}") from None
         if kind[1].lower() == _STRING:
@@ -124,8 +126,14 @@ class Parser:
                 self._macros.update((name, value[:_MAX_FIELD]) for name, value in parser.macros.items())
             return None
         for key, entry in found.items():
+            if faults and not entry.fields:
+                break
             return entry.type.lower(), key, {name.lower(): value[:_MAX_FIELD] for name, value in entry.fields.items()}
         raise BadRecord(f"not an entry of BibTeX: {faults[0] if faults else 'no fields'}")
+
+
+def _joined_key(found: re.Match[str]) -> str:
+    return found[1] + "_".join(found[2].split())
 
 
 def record(entry_type: str, citation_key: str, fields: Fields, version: int = 0) -> SourceRecord:

@@ -103,7 +103,6 @@ def _fields(work: etree._Element) -> dict[str, Any]:
     venues = [text for host in hosts for text in _venues(host) if text not in titles]
     abbreviations = [_text(each) for host in hosts for each in host.iterfind("abbrev_title")]
     issns = [normalise_issn(_text(each)) for host in (work, *hosts) for each in host.iterfind(".//issn")]
-    around = [host.getparent() for host in hosts]
     publisher = [_text(each) for host in (work, *hosts) for each in host.iterfind("publisher/publisher_name")]
     article_number = [
         _text(each) for each in work.iterfind("publisher_item/item_number") if "article" in (each.get("item_number_type") or "")
@@ -125,7 +124,7 @@ def _fields(work: etree._Element) -> dict[str, Any]:
         "issue": _of(work, hosts, "issue"),
         "fpage": _of(work, (), "pages/first_page") or next(iter(article_number), None),
         "lpage": _of(work, (), "pages/last_page"),
-        "language": values.language(next((each.get("language") for each in (work, *around) if each is not None), None)),
+        "language": values.language(next(filter(None, (each.get("language") for each in (work, *hosts))), None)),
         "article_type": work.tag.removesuffix("_metadata").replace("_", "-"),
     }  # fmt: skip
     ids = values.ids(_of(work, (), "doi_data/doi"))

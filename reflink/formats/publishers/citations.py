@@ -64,6 +64,8 @@ def _stated(element: etree._Element, markup: Markup) -> Citation:
     for name in _TEXTS:
         if name in paths and (value := text(element, paths[name])) and value not in _NOTHING:
             fields[name] = value
+    if "issue" in fields:
+        fields["issue"] = str(fields["issue"]).strip("()[] ")
     if "title" in fields and (subtitle := text(element, paths.get("subtitle", ()))):
         fields["title"] = f"{fields['title']}: {subtitle}"
     read_pages(element, paths, fields)

@@ -18,7 +18,9 @@ Paths = tuple[str, ...]
 #: Elements whose text joins the text around them without a space.
 INLINE: Final = frozenset(
     """a b bo bold emph Emphasis emphasis hsp i inf inline it italic sans-serif monospace overline roman sans sb sc scp
-    small-caps sp sub Subscript sup super Superscript tt u ul underline x punct font span fi glyph""".split()
+    small-caps sp sub Subscript sup super Superscript tt u ul underline x punct font span fi glyph
+    inter-ref inter-refs intra-ref cross-ref cross-refs ExternalRef InternalRef CitationRef RefSource link url email bibr
+    bibrinl figr citref cite""".split()
 )
 #: Elements without text of the citation, in any publisher's XML.
 SILENT: Final = frozenset(("RefTarget", "TexMath", "tex-math", "annotation", "alt-text", "loc"))

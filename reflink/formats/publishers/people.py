@@ -52,7 +52,7 @@ def _person(element: etree._Element) -> Person | None:
     if last:
         return (f"{particle} {last}" if particle else last), given, False
     whole = given or text_of(element).strip(" ,;")
-    if not whole:
+    if not whole or (given and _INITIALS.fullmatch(given)):
         return None
     if is_group(whole):
         return whole, "", True

@@ -16,7 +16,7 @@ AGU: Final = Markup(
         ("journal_title", "first_author", "reftitle", "volume", "issue", "firstPage", "CitationNumber", "year", "DOI",
          "partOfCode", "paperType")
     ),
-    kinds=("paperType", "partOfCode/text()"),
+    kinds=("paperType/text()", "partOfCode/text()"),
     citation={
         "title": ("reftitle",), "venue": ("journal_title",), "volume": ("volume",), "issue": ("issue",),
         "first_page": ("firstPage[. != 'null']",), "article_number": ("CitationNumber",), "year": ("year",),
