@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 
 from reflink.bibliography.citation import Citation
 from reflink.errors import BadDump, BadRecord, NotAPaper, PackageMissing, TooLarge
-from reflink.formats.cleaning import text_bytes
 from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.records import bibliography, cited
@@ -79,7 +78,7 @@ def _entries(content: Content, faults: list[str], limit: int) -> Iterator[_Entry
     except BadDump as error:
         raise PackageMissing(str(error)) from None
     count = 0
-    for number, text in bibtex.entries(io.BytesIO(text_bytes(content.data))):
+    for number, text in bibtex.entries(io.BytesIO(content.data)):
         try:
             entry = parser.parse(text)
         except BadRecord as error:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final
 
 from reflink.bibliography.citation import Citation
 from reflink.errors import NotAPaper, TooLarge
-from reflink.formats.cleaning import json_value
 from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.records import Person, bibliography, cited
@@ -46,7 +45,7 @@ class Csl(Format):
             raise TooLarge(f"{content.name}: {len(content.data)} bytes of JSON, the limit is {options.limits.size}")
         if content.json is None:
             raise NotAPaper(f"{content.name}: not JSON")
-        items = _items(json_value(content.json, content.data))
+        items = _items(content.json)
         return bibliography(content, (_cited(item) for item in items if type(item) is dict), options)
 
 

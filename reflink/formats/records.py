@@ -35,8 +35,6 @@ Person = tuple[str, str, bool]
 def paper_fields(work: Work) -> dict[str, Any]:
     """Return the fields of `reflink.entities.Paper` that a work states."""
     found = {name: value for name in _SHARED if (value := getattr(work, name)) not in (None, ())}
-    if "year" in found and (year := year_in(str(found.pop("year")))):
-        found["year"] = year
     return found if work.type is None else {**found, "article_type": work.type}
 
 
@@ -72,7 +70,6 @@ def cited(
         "publisher": publisher, "first_page": work.get("fpage"), "last_page": work.get("lpage"),
         "translated_title": next(iter(work.get("translated_titles") or ()), None),
     }  # fmt: skip
-    fields["year"] = year_in(str(fields["year"] or ""))
     if work.get("type") in BOOKS and fields["venue"] == fields["title"]:
         fields["venue"] = None
     return described("", fields, work.get("ids"))

@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 
 from reflink.bibliography.citation import Citation
 from reflink.errors import BadRecord, TooLarge
-from reflink.formats.cleaning import text_bytes
 from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.records import Person, bibliography, cited
@@ -46,7 +45,7 @@ class Ris(Format):
 
 
 def _records(content: Content) -> Iterator[tuple[str, Citation | None]]:
-    for _, fields in ris.fielded(io.BytesIO(text_bytes(content.data)), content.name):
+    for _, fields in ris.fielded(io.BytesIO(content.data), content.name):
         if not isinstance(fields, BadRecord):
             yield _cited(fields)
 

@@ -10,7 +10,6 @@ import orjson
 from reflink.bibliography import papers
 from reflink.bibliography.references import Entry
 from reflink.errors import NotAPaper, TooLarge
-from reflink.formats.cleaning import json_value
 from reflink.formats.content import Content
 from reflink.formats.crossref.citations import citation
 from reflink.formats.format import Format, Options, Parsed
@@ -78,12 +77,12 @@ def _first_line(data: bytes) -> list[Any]:
 def _documents(content: Content) -> Iterator[Any]:
     """Yield the JSON documents. Raises NotAPaper if a line is not JSON."""
     if content.json is not None:
-        yield json_value(content.json, content.data)
+        yield content.json
         return
     for number, line in enumerate(content.data.splitlines(), start=1):
         if line.strip():
             try:
-                yield json_value(orjson.loads(line), line)
+                yield orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 raise NotAPaper(f"{content.name}: line {number} is not JSON: {error}") from None
 

@@ -25,7 +25,8 @@ FIRST = {
     },
     "test.aps.xml": {
         "xml_id": "c1", "kind": "journal", "last_names": ["Jensen", "Brass", "Berlinsky"],
-        "given_names": ["H. J.", "A.", "A. J."], "venue": "Phys. Rev. Lett.", "year": 1988, "volume": "60", "first_page": "1676",
+        "given_names": ["H. J.", "A.", "A. J."], "venue": "Phys. Rev. Lett.", "year": 1988, "volume": "60",
+        "first_page": "1676",
         "ids": {"doi": "10.1103/physrevlett.60.1676"},
     },
     "test.blackwell.xml": {
