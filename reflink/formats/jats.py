@@ -15,7 +15,7 @@ _FIRST: Final = frozenset(
 
 
 class Jats(Format):
-    """JATS and NLM articles, also in a PMC article set or an OAI record of one article."""
+    """JATS and NLM articles, also within other XML: PMC article sets, OAI records, answers of a publisher's interface."""
 
     name: ClassVar[str] = "jats"
     about: ClassVar[str] = "JATS and NLM XML, as PubMed Central and publishers give it"
@@ -26,8 +26,8 @@ class Jats(Format):
         return content.root is not None and content.root[0] == "article" and content.first_child in _FIRST
 
     def parse(self, content: Content, options: Options) -> tuple[Parsed, ...]:
-        """Return the article."""
-        data, source, limits, infer = content.data, content.source, options.limits, options.infer
-        if options.text:
-            return (Parsed(*jats.parse_with_text(data, source=source, limits=limits, infer=infer)),)
-        return (Parsed(jats.parse(data, source=source, limits=limits, infer=infer)),)
+        """Return the articles, and the parts of them that are papers themselves (`reflink.jats.parse_all`)."""
+        found = jats.parse_all(
+            content.data, source=content.source, limits=options.limits, infer=options.infer, text=options.text
+        )
+        return tuple(Parsed(paper, paragraphs) for paper, paragraphs in found)

@@ -28,6 +28,8 @@ _CLASSES: Final = {
     "rsc": "reflink.formats.publishers.articles:Rsc",
     "iop": "reflink.formats.publishers.articles:Iop",
     "references": "reflink.formats.publishers.fragments:References",
+    "bits": "reflink.formats.bits:Bits",
+    "meca": "reflink.formats.meca:Meca",
 }
 #: The names of the formats.
 NAMES: Final = tuple(_CLASSES)

@@ -71,10 +71,10 @@ def test_a_citation_outside_every_ref_is_a_reference_but_not_in_the_front() -> N
     assert [(ref.id, ref.raw_text) for ref in found.references] == [("doi:10.1000/own#n1.1", "Nature 7")]
 
 
-def test_references_of_sub_articles_cite_from_the_main_paper() -> None:
+def test_references_of_sub_articles_without_doi_cite_from_the_main_paper() -> None:
     """They are in document order. A citation in the text is a reference, one in the front matter of a sub-article is not."""
     sub = (
-        '<sub-article><front-stub><article-id pub-id-type="doi">10.1000/sub</article-id><p><mixed-citation>Own'
+        '<sub-article><front-stub><article-id pub-id-type="publisher-id">S</article-id><p><mixed-citation>Own'
         '</mixed-citation></p></front-stub><body><p><citation id="t">Text {0}</citation></p></body><back><ref-list>'
         '<ref id="b{0}"><label>{0}</label><citation>Sub {0}</citation></ref>'
         "</ref-list></back></sub-article>"
