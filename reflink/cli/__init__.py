@@ -14,7 +14,7 @@ from reflink.errors import ReflinkError
 from reflink.terminal import complain, guard
 
 #: The modules of the commands in the order of ``--help``.
-COMMANDS: Final = ("parse", "link", "export", "catalog", "journals", "explain", "evaluate")
+COMMANDS: Final = ("parse", "link", "contexts", "export", "catalog", "journals", "explain", "evaluate")
 
 OK: Final = 0
 SOME_FAILED: Final = 1

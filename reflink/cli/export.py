@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from reflink.graph.rows import read
 
     lines = 0
-    with GraphExport(args.out, args.format, places=("file", "line"), bare=True) as graph, _opened(args.links) as file:
+    with GraphExport(args.out, args.format, places=("file", "line"), bare=True) as graph, opened(args.links) as file:
         try:
             for lines, line in enumerate(file, start=1):
                 if value := line.strip():
@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[IO[bytes]]:
+def opened(name: str) -> Iterator[IO[bytes]]:
+    """Open a file of lines, plain or gzip; ``-`` is standard input. Raises OSError."""
     if name == "-":
         yield sys.stdin.buffer
         return

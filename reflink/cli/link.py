@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_writing(parser)
 
 
-def add_catalog(parser: argparse.ArgumentParser) -> None:
+def add_catalog(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add the options that affect the decision: catalog, policy and encoder."""
-    parser.add_argument("--catalog", required=True, metavar="DIR", help="a folder made by reflink catalog build")
+    parser.add_argument("--catalog", required=required, metavar="DIR", help="a folder made by reflink catalog build")
     parser.add_argument(
         "--profile",
         choices=("production", "paper"),

@@ -13,6 +13,7 @@ from reflink.entities import Reference
 Number = tuple[str, int]
 
 _LABEL: Final = re.compile(r"[\[({<*•]{0,2}\s?([A-Za-z]{0,2})\s?(\d{1,5})\s?[\])}>.:*•\-–]{0,3}")
+_YEARS: Final = range(1500, 2100)
 #: Maximum number of entries of a range.
 MAX_RANGE: Final = 200
 
@@ -79,7 +80,7 @@ class Entries:
         if not self.all[first].labelled:
             end = first + stop[1] - start[1]
             # Without labels the place is the number. Of a second list, the places of both ends show the distance.
-            if last is None and first + 1 != start[1]:
+            if first + 1 != start[1] and (last is None or start[1] in _YEARS):
                 return None
             if (last is not None and last != end) or end >= len(self.all) or stop[1] > len(self.all):
                 return None

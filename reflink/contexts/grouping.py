@@ -40,28 +40,30 @@ def groups(paragraph: Paragraph, joined: Collection[int]) -> list[range]:
     of the first), or if a semicolon separates them within one pair of brackets.
     """
     found: list[range] = []
-    start = 0
-    for at in range(1, len(paragraph.mentions) + 1):
-        if at == len(paragraph.mentions) or not (at - 1 in joined or _adjacent(paragraph, at)):
+    mentions = paragraph.mentions
+    start = stop = 0
+    for at, mention in enumerate(mentions):
+        if at > start and not (at - 1 in joined or _adjacent(paragraph.text, mentions[at - 1].start, stop, mention.start)):
             found.append(range(start, at))
             start = at
+        stop = max(stop, mention.stop)
+    if mentions:
+        found.append(range(start, len(mentions)))
     return found
 
 
-def _adjacent(paragraph: Paragraph, at: int) -> bool:
-    """Return whether a mention and the one before it are in one group."""
-    text, before, mention = paragraph.text, paragraph.mentions[at - 1], paragraph.mentions[at]
-    if mention.start - before.stop > _MAX_GAP:
+def _adjacent(text: str, begun: int, stop: int, start: int) -> bool:
+    """Return whether a mention from ``start`` is in the group that ends at ``stop`` with the mention from ``begun``."""
+    if start - stop > _MAX_GAP:
         return False
-    gap = text[before.stop : mention.start]
+    gap = text[stop:start]
     if len(gap.lstrip(_CLOSE).rstrip(_OPEN)) <= _NEAR:
         return True
     if ";" not in gap or _BRACKETS.search(gap):
         return False
-    far = max(0, before.start - _MAX_BRACKET)
+    far = max(0, begun - _MAX_BRACKET)
     return any(
-        text.rfind(opening, far, before.stop) > text.rfind(closing, far, before.stop)
-        for opening, closing in zip("([", ")]", strict=True)
+        text.rfind(opening, far, stop) > text.rfind(closing, far, stop) for opening, closing in zip("([", ")]", strict=True)
     )
 
 

@@ -30,7 +30,7 @@ class Marking:
         self._shown = [mention.start < mention.stop for mention in paragraph.mentions]
         found: list[tuple[int, int, Run | None]] = [(run.start, run.stop, run) for run in runs]
         found += [(start, stop, None) for start, stop in paragraph.formulas]
-        found.sort(key=lambda each: (each[0], -each[1]))
+        found.sort(key=lambda each: (each[0], each[1]))
         spans: list[tuple[int, int, Run | None]] = []
         for start, stop, run in found:
             if not spans or start >= spans[-1][1]:
@@ -39,6 +39,9 @@ class Marking:
                 spans[-1] = start, stop, run
         self.spans = [Opaque(start, stop, run is not None) for start, stop, run in spans]
         self._starts = [start for start, _, _ in spans]
+        self._place = {
+            at: place for place, (_, _, run) in enumerate(spans) if run is not None for at in range(run.first, run.last + 1)
+        }
         self._cited = [None if run is None else self._slots_of(run, slots) for _, _, run in spans]
 
     def _slots_of(self, run: Run, slots: Sequence[Sequence[Slot]]) -> dict[Slot, int]:
@@ -52,11 +55,14 @@ class Marking:
         return inside
 
     def text(self, start: int, stop: int, main: Slot | None) -> str:
-        """Return the text from ``start`` to ``stop``, in which ``main`` is MAINCIT."""
+        """Return the text from ``start`` to ``stop``, in which ``main`` is MAINCIT, also if its run is cut or at the end."""
         pieces: list[str] = []
         at = bisect_left(self._starts, start)
         done = max(start, self.spans[at - 1].stop) if at else start
-        while at < len(self.spans) and self._starts[at] < stop:
+        own = -1 if main is None else self._place[main.mention]
+        if 0 <= own < at:
+            at, done = own, start
+        while at < len(self.spans) and (self._starts[at] < stop or at <= own):
             pieces.append(self._text[done : self._starts[at]])
             inside = self._cited[at]
             if inside is None:

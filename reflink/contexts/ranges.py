@@ -20,6 +20,8 @@ _WITHIN: Final = re.compile(
 )
 _ONLY_DASHES: Final = re.compile(rf"[\s{_DASHES}]*")
 _ANY: Final = re.compile(r"([A-Za-z]{0,2})(\d{1,5})")
+#: What precedes pages: "p. 3-5", "2010: 3-5".
+_PAGES: Final = re.compile(r"(?:\b[Pp]{1,2}\.?|:)\s?$")
 #: A character or word that a list of numbers has not.
 _UNLISTED: Final = re.compile(rf"\b(?!(?:and|to)\b|[A-Za-z]{{0,2}}\d)\w|[^\w\s,;&()\[\]{{}}{_DASHES}]")
 #: Number of entries of a mention that may be the end of a range.
@@ -77,6 +79,8 @@ def _inside(marker: str, places: Sequence[int], entries: Entries) -> Iterator[in
             known.append(place)
             yield place
     for found in _WITHIN.finditer(marker):
+        if _PAGES.search(marker[max(0, found.start() - 5) : found.start()]):
+            continue
         start = _number(found[1], found[2])
         stop = _number(found[3] or found[1], found[4])
         for place in known:
