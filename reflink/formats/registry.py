@@ -15,6 +15,7 @@ from reflink.formats.format import Format
 #: One line per format. A format whose content another one would recognise too comes before it.
 _CLASSES: Final = {
     "jats": "reflink.formats.jats:Jats",
+    "tei": "reflink.formats.tei:Tei",
     "crossref": "reflink.formats.crossref:Works",
     "crossref-xml": "reflink.formats.crossref:Deposits",
     "pubmed": "reflink.formats.pubmed:Pubmed",
