@@ -6,13 +6,15 @@ from typing import Any, Final
 
 from reflink.bibliography.cleaning import cleaned, line
 from reflink.entities import Ids
-from reflink.stripping import separate
+from reflink.stripping import REMOVED, separate
 
 #: Fields of `reflink.entities.Reference` by name; missing fields are absent.
 Citation = dict[str, Any]
 
 #: Maximum length of a citation's text, in characters; it bounds the cost. Real citations have at most a quarter of it.
 MAX_TEXT: Final = 10_000
+#: Minimum number of digits of a PMID that is removed from the text without a label.
+_MIN_BARE: Final = 6
 #: Fields that describe a work. A citation without any of them is untagged.
 DESCRIBING: Final = ("title", "chapter_title", "last_names", "collab", "editors", "venue", "year", "volume", "first_page")
 #: The order of fields in the text of a citation that has no printed text.
@@ -44,7 +46,10 @@ def described(text: str, fields: Citation | None = None, ids: Ids | None = None)
     citation: Citation = {"raw_text": raw, **stated}
     if given:
         citation["ids"] = Ids.made(given)
-    found, noid = separate(raw)
+    pmid = given.get("pmid", "")
+    # A bare number without a label is no identifier in text, except where the source states that it is one.
+    bare = raw.find(pmid) if len(pmid) >= _MIN_BARE else -1
+    found, noid = separate(raw if bare < 0 else raw[:bare] + REMOVED + raw[bare + len(pmid) :])
     if weak := {kind: value for kind, value in found.items() if kind not in given}:
         citation["ids_weak"] = Ids.made(weak)
     if noid != raw:
