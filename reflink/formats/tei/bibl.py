@@ -173,10 +173,13 @@ def identifiers(found: Bibl) -> dict[str, str]:
 
 
 def fields(found: Bibl) -> Citation:
-    """Return the fields of `reflink.entities.Reference` that a citation states."""
+    """Return the fields of `reflink.entities.Reference` that a citation states.
+
+    The title of a whole without a part is that of a book; with volume and pages, that of the journal that holds the work.
+    """
     part, whole, series = (_title(found, *levels) for levels in (("a",), ("j", "m", "u", ""), ("s",)))
     journal = _title(found, "j")
-    if part is None and journal is None:
+    if part is None and journal is None and not {"volume", "first_page"} <= found.scopes.keys():
         title, venue = whole, series
     else:
         title, venue = part, journal or whole or series

@@ -57,7 +57,7 @@ def _correct_pages(fields: Citation, printed: str) -> None:
             fields["first_page"] = letter + first
             if last:
                 fields["last_page"] = stop if stop[0].isalpha() else letter + stop
-        elif last and stop.isdigit() and len(stop) < len(first):
+        elif last and stop.isdigit() and len(stop) < len(first) and last == str(int(first) + int(stop)):
             fields["last_page"] = first[: -len(stop)] + stop
         return
 
