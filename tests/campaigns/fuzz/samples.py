@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import time
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +47,13 @@ class Samples:
     def of(cls, name: str) -> Self:
         """Read the shared samples of the format ``name`` and make smaller variants of them. Raises ValueError without any."""
         shared, wanted = find_shared_data(), format_named(name)
-        found = [] if shared is None else [*_samples(shared / "sources", wanted), *_of_medline(shared / "medline", wanted)]
+        found: list[tuple[str, bytes]] = []
+        if shared is not None:
+            found = [
+                *_samples(shared / "sources", wanted),
+                *_of_medline(shared / "medline", wanted),
+                *_packages(shared, wanted),
+            ]
         if not found:
             raise ValueError(f"no sample of {name}: REFLINK_SHARED_DATA names the folder of the shared data")
         rng = Random(name)
@@ -166,6 +174,20 @@ def _of_medline(folder: Path, wanted: Format) -> list[tuple[str, bytes]]:
         with gzip.open(path) as file:
             whole = b"</PubmedArticle>".join(file.read(400_000).split(b"</PubmedArticle>")[:-1])
         found.append((path.name, whole + b"</PubmedArticle></PubmedArticleSet>"))
+    return found
+
+
+def _packages(shared: Path, wanted: Format) -> list[tuple[str, bytes]]:
+    """Return the MECA packages, which the shared data have unpacked."""
+    found: list[tuple[str, bytes]] = []
+    for folder in sorted((shared / "sources" / "meca").iterdir()) if wanted.name == "meca" else ():
+        if not (folder / "manifest.xml").is_file():
+            continue
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as package:
+            for path in sorted(each for each in folder.rglob("*.xml")):
+                package.write(path, path.relative_to(folder).as_posix(), zipfile.ZIP_DEFLATED)
+        found.append((folder.name, packed.getvalue()))
     return found
 
 

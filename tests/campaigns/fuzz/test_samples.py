@@ -17,6 +17,8 @@ from tests.campaigns.fuzz.mutations import Input
 from tests.campaigns.fuzz.samples import Samples
 from tests.data import shared_data
 
+#: Records without title, identifier and text, which a tool's tests consist of.
+EMPTY = "rispy_example_multiline.ris"
 OTHERS = [name for name in NAMES if name != "jats"]
 RUNS = 150
 
@@ -42,6 +44,8 @@ def test_some_inputs_of_each_format(name: str):
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_sample_of_a_format_is_read(name: str):
     for base, data in samples(name).files[::20]:
+        if EMPTY in base:
+            continue
         assert samples(name).check(Input(-1, data, "sample", None, base, ())).name == "Paper", base
 
 
