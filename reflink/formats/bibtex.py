@@ -104,5 +104,11 @@ def _cited(kind: str, key: str, fields: dict[str, str], named: Mapping[str, dict
         None,
     )
     work = bibtex.work_fields(kind, fields)
-    found = cited(work, bibtex.people(fields.get("author", "")), kind=kind, editors=editors, publisher=values.short(publisher))
+    addresses = [fields[name] for name in ("url", "howpublished") if name in fields]
+    if "eprint" in fields and fields.keys().isdisjoint(("eprinttype", "archiveprefix")):
+        addresses.append(f"arXiv:{fields['eprint']}")
+    found = cited(
+        work, bibtex.people(fields.get("author", "")), kind=kind, editors=editors, publisher=values.short(publisher),
+        addresses=addresses,
+    )  # fmt: skip
     return key, found

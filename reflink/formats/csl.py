@@ -69,7 +69,9 @@ def _cited(item: dict[str, Any]) -> tuple[str, Citation | None]:
     own = item.get("id")
     editors = (last for last, _, _ in _people(item.get("editor")))
     kind, publisher = values.short(item.get("type")), values.short(item.get("publisher"))
-    found = cited(csl.fields(item), _people(item.get("author")), kind=kind, editors=editors, publisher=publisher)
+    addresses = [item["URL"]] if type(item.get("URL")) is str else []
+    people = _people(item.get("author"))
+    found = cited(csl.fields(item), people, kind=kind, editors=editors, publisher=publisher, addresses=addresses)
     return str(own) if type(own) in (str, int) else "", found
 
 

@@ -9,11 +9,13 @@ from typing import Any, Final
 from reflink.bibliography import papers
 from reflink.bibliography.citation import DESCRIBING, Citation, described
 from reflink.bibliography.references import MAX_INFERRED, Entry
-from reflink.entities import Paper, Work
+from reflink.entities import Ids, Paper, Work
 from reflink.errors import NotAPaper, TooLarge
 from reflink.formats.content import Content
 from reflink.formats.format import Options, Parsed
+from reflink.identifiers import NO_IDS
 from reflink.sources.types import BOOKS
+from reflink.stripping import separate
 
 #: Fields that works and papers have under one name.
 _SHARED: Final = (
@@ -25,6 +27,7 @@ _CITED: Final = ("title", "venue", "year", "volume", "issue")
 _YEAR: Final = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 #: Maximum number of characters in which a year is searched.
 _MAX_YEAR: Final = 100
+_MAX_ADDRESS: Final = 1000
 
 #: A paper of a file: its fields, its name if it has no identifier, its entries, and warnings.
 Part = tuple[Mapping[str, Any], str, list[Entry], tuple[str, ...]]
@@ -62,9 +65,18 @@ def names(people: Iterable[Person]) -> dict[str, Any]:
 
 
 def cited(
-    work: Mapping[str, Any], people: Iterable[Person], *, kind: str | None, editors: Iterable[str], publisher: str | None
+    work: Mapping[str, Any],
+    people: Iterable[Person],
+    *,
+    kind: str | None,
+    editors: Iterable[str],
+    publisher: str | None,
+    addresses: Iterable[str] = (),
 ) -> Citation | None:
-    """Return the citation of a record of a bibliography. ``work``: fields of `Work`; ``kind``: the record's own word."""
+    """Return the citation of a record of a bibliography.
+
+    ``work``: fields of `Work`; ``kind``: the record's own word; ``addresses``: of the work, which may hold identifiers.
+    """
     fields: Citation = {
         "kind": kind, **names(people), "editors": tuple(editors), **{name: work.get(name) for name in _CITED},
         "publisher": publisher, "first_page": work.get("fpage"), "last_page": work.get("lpage"),
@@ -72,7 +84,10 @@ def cited(
     }  # fmt: skip
     if work.get("type") in BOOKS and fields["venue"] == fields["title"]:
         fields["venue"] = None
-    return described("", fields, work.get("ids"))
+    ids = {kind: value for kind, value in work.get("ids", NO_IDS) if value}
+    for address in addresses:
+        ids = {**separate(" ".join(address[:_MAX_ADDRESS].split()))[0], **ids}
+    return described("", fields, Ids.made({**ids}))
 
 
 def bibliography(content: Content, found: Iterable[tuple[str, Citation | None]], options: Options) -> tuple[Parsed, ...]:

@@ -22,6 +22,8 @@ _START: Final = re.compile(
 )
 _AUTHORS: Final = ("AU", "A1")
 _EDITORS: Final = ("ED", "A2")
+#: Maximum number of addresses of a record.
+_MAX_MANY: Final = 100
 #: Tags of the authors of MEDLINE text, the full names first.
 _MEDLINE: Final = ("FAU", "AU")
 
@@ -61,7 +63,7 @@ def _cited(fields: ris.Fields) -> tuple[str, Citation | None]:
     publisher = next(iter(fields.get("PB", ())), None)
     found = cited(
         work, [*_people(authors), *groups], kind=values.short(kinds[0]), editors=(last for last, _, _ in _people(editors)),
-        publisher=values.short(publisher),
+        publisher=values.short(publisher), addresses=fields.get("UR", ())[:_MAX_MANY],
     )  # fmt: skip
     return own or next(iter(fields.get("PMID", ())), ""), found
 

@@ -123,6 +123,27 @@ def test_entries_of_bibtex():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("field", "ids"),
+    [
+        ("url = {https://doi.org/10.5555/ABC}", {"doi": "10.5555/abc"}),
+        ("howpublished = {\\url{http://arxiv.org/abs/1706.03762v2}}", {"arxiv": "1706.03762"}),
+        ("eprint = {hep-th/9711200}", {"arxiv": "hep-th/9711200"}),
+        ("eprint = {12345}, eprinttype = {jstor}", None),
+        ("url = {https://example.org/a}", None),
+    ],
+)
+def test_identifiers_of_addresses(field: str, ids: dict[str, str] | None):
+    pytest.importorskip("pybtex")
+    (found,) = fields(f"@misc{{a, title = {{x}}, {field}}}")
+    assert found.get("ids") == ids
+
+
+def test_an_identifier_field_precedes_the_address():
+    item = {**ITEM, "URL": "https://doi.org/10.5555/other"}
+    assert [each["ids"] for each in fields(json.dumps([item]))] == [{"doi": "10.5555/x"}]
+
+
 def test_a_broken_entry_costs_only_itself():
     pytest.importorskip("pybtex")
     (one,) = parsed("@article{a, title = {One}}\n@article{b, title = \n@article{c, title = {Three}}\n", source="refs")

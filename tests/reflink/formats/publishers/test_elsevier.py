@@ -141,3 +141,23 @@ def test_a_real_chapter_of_a_book():
 def test_neither_title_nor_references():
     with pytest.raises(NotAPaper):
         parsed(f"<article {SPACES}><item-info/></article>")
+
+
+def test_an_answer_of_the_retrieval_interface():
+    inner = article(entry("b1", "1", JOURNAL)).partition("?>")[2]
+    inner = inner.replace("<ce:doi>10.5555/own</ce:doi>", "")
+    ((one,),) = (
+        parsed(f"""<full-text-retrieval-response xmlns="http://www.elsevier.com/xml/svapi/article/dtd"
+xmlns:prism="http://prismstandard.org/namespaces/basic/2.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"><coredata>
+<prism:doi>10.5555/core</prism:doi><dc:title>On tests</dc:title><prism:publicationName>Journal of Tests</prism:publicationName>
+<prism:issn>12345679</prism:issn><prism:volume>5</prism:volume><prism:startingPage>1</prism:startingPage>
+<prism:endingPage>9</prism:endingPage><prism:coverDate>2019-05-01</prism:coverDate><prism:publisher>Elsevier</prism:publisher>
+</coredata><originalText><xocs:doc xmlns:xocs="http://www.elsevier.com/xml/xocs/dtd"><xocs:serial-item>{inner}</xocs:serial-item>
+</xocs:doc></originalText></full-text-retrieval-response>"""),
+    )
+    assert {**one.paper.to_dict(), "references": len(one.paper.references)} == {
+        "id": "doi:10.5555/core", "ids": {"doi": "10.5555/core"}, "publisher_id": "S1-1", "title": "On tests",
+        "authors": ["Doe"], "given_names": ["Jane"], "venue": "Journal of Tests", "venue_abbreviations": ["TEST"], "issns": ["1234-5679"],
+        "publisher": "Elsevier", "year": 2019, "volume": "5", "fpage": "1", "lpage": "9", "language": "en",
+        "article_type": "fla", "references": 1,
+    }  # fmt: skip
