@@ -7,7 +7,8 @@ from benchmarks.formats.publishers import compared
 #: Two records as the Astrophysics Data System writes them; it reads the volume 27A as 27.
 RECORDS = """parsed_wiley2 = [{'bibcode': 'x', 'references': [
 {'authors': 'Tang, I. N., Munkelwitz, H. R.', 'journal': 'Atmos. Environ.', 'title': 'Composition', 'volume': '27',
- 'page': '467', 'year': '1993', 'refraw': '<citation type="journal" xmlid="c15"><author><familyName>Tang</familyName>, <givenNames>I. N.'
+ 'page': '467', 'year': '1993',
+ 'refraw': '<citation type="journal" xmlid="c15"><author><familyName>Tang</familyName>, <givenNames>I. N.'
  '</givenNames></author>, <author><givenNames>H. R.</givenNames> <familyName>Munkelwitz</familyName></author>, <articleTitle>'
  'Composition</articleTitle>, <journalTitle>Atmos. Environ.</journalTitle>, <vol>27A</vol>, <pageFirst>467</pageFirst>, '
  '<pubYear year="1993">1993</pubYear>.</citation>'},

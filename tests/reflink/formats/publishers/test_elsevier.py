@@ -157,7 +157,8 @@ xmlns:prism="http://prismstandard.org/namespaces/basic/2.0/" xmlns:dc="http://pu
     )
     assert {**one.paper.to_dict(), "references": len(one.paper.references)} == {
         "id": "doi:10.5555/core", "ids": {"doi": "10.5555/core"}, "publisher_id": "S1-1", "title": "On tests",
-        "authors": ["Doe"], "given_names": ["Jane"], "venue": "Journal of Tests", "venue_abbreviations": ["TEST"], "issns": ["1234-5679"],
+        "authors": ["Doe"], "given_names": ["Jane"], "venue": "Journal of Tests",
+        "venue_abbreviations": ["TEST"], "issns": ["1234-5679"],
         "publisher": "Elsevier", "year": 2019, "volume": "5", "fpage": "1", "lpage": "9", "language": "en",
         "article_type": "fla", "references": 1,
     }  # fmt: skip
