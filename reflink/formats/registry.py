@@ -14,6 +14,7 @@ from reflink.formats.format import Format
 
 #: One line per format. A format whose content another one would recognise too comes before it.
 _CLASSES: Final = {
+    "latex": "reflink.formats.latex:Latex",
     "jats": "reflink.formats.jats:Jats",
     "tei": "reflink.formats.tei:Tei",
     "crossref": "reflink.formats.crossref:Works",
