@@ -14,13 +14,13 @@ from reflink.formats.format import Format
 
 #: One line per format. A format whose content another one would recognise too comes before it.
 _CLASSES: Final = {
-    "latex": "reflink.formats.latex:Latex",
     "jats": "reflink.formats.jats:Jats",
     "tei": "reflink.formats.tei:Tei",
     "crossref": "reflink.formats.crossref:Works",
     "crossref-xml": "reflink.formats.crossref:Deposits",
     "pubmed": "reflink.formats.pubmed:Pubmed",
     "csl": "reflink.formats.csl:Csl",
+    "latex": "reflink.formats.latex:Latex",
     "bibtex": "reflink.formats.bibtex:Bibtex",
     "ris": "reflink.formats.ris:Ris",
     "elsevier": "reflink.formats.publishers.articles:Elsevier",

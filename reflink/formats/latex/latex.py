@@ -20,6 +20,8 @@ _SIGN: Final = re.compile(
     r"|^\s*\\(?:entry|refsection|sortlist)\{|\\input\s+(?:harvmac|phyzzx|amstex|lanlmac)|\\(?:magnification|bib\{|lref\\)",
     re.MULTILINE,
 )
+#: An entry of BibTeX, whose values may hold any command.
+_RECORD: Final = re.compile(r"^\s{0,20}@[A-Za-z]{2,20}\s{0,20}\{[^\s{},]{1,200},", re.MULTILINE)
 #: Characters of a text in which a sign of LaTeX is searched.
 _HEAD: Final = 1 << 17
 _REFUSED: Final = {
@@ -65,6 +67,9 @@ class Latex(Format):
 
 
 def _is_latex(content: Content) -> bool:
-    if content.root is not None or content.text is None or "\\" not in content.text[:_HEAD]:
+    text = content.text
+    if text is None or "\\" not in text[:_HEAD] or content.root is not None or content.json is not None:
         return False
-    return _SIGN.search(content.text, 0, _HEAD) is not None
+    sign = _SIGN.search(text, 0, _HEAD)
+    record = _RECORD.search(text, 0, sign.start()) if sign else None
+    return sign is not None and (record is None or "\\begin{filecontents" in text[: record.start()])
