@@ -39,7 +39,7 @@ def paragraphs(article: etree._Element) -> tuple[Paragraph, ...]:
     ``xref`` without text is a mention of no characters.
     """
     reader = _Reader(Targets(article))
-    reader.block(article, local(article), _Place((), "body"))
+    reader.block(article, "article", _Place((), "body"))  # its own title is no section
     return tuple(reader.found)
 
 
@@ -157,6 +157,8 @@ def _title(element: etree._Element, name: str) -> str:
     """Return the title of a section, or of an article within the article; empty if it has none."""
     if name in ("sub-article", "response"):
         found = element.find("{*}front-stub/{*}title-group/{*}article-title")
+    elif name == "book-part":
+        found = element.find("{*}book-part-meta/{*}title-group/{*}title")
     else:
         found = element.find("{*}title")
         if found is None:

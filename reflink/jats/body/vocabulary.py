@@ -12,7 +12,7 @@ BLOCKS: Final = frozenset(
     "attrib caption table-wrap-foot fn-group ack app app-group notes note glossary bio sig sig-block preformat code front "
     "front-stub article-meta abstract trans-abstract body back sub-article response floats-group sec author-notes "
     "table thead tbody tfoot array question question-wrap answer answer-set explanation ref chem-struct-wrap "
-    "disp-formula-group dedication foreword preface named-book-part-body book-part book-body book-back book-app "
+    "disp-formula-group book-front front-matter-part dedication foreword preface named-book-part-body book-part book-body book-back book-app "
     "book-part-meta book-meta front-matter".split()
 )
 #: Elements that stand beside the text: their paragraphs follow the paragraph in which they are.
@@ -22,12 +22,12 @@ FLOATS: Final = frozenset(
 #: Elements whose paragraphs stand in a section with the title of the element.
 SECTIONS: Final = frozenset(
     "sec app app-group ack notes glossary abstract trans-abstract bio boxed-text fn-group statement ref-list "
-    "sub-article response dedication foreword preface book-app".split()
+    "sub-article response book-part dedication foreword preface book-app".split()
 )
 #: Elements that are no text. Their text is read only if it mentions a reference.
 SKIPPED: Final = frozenset(
     "label alt-text long-desc object-id permissions kwd-group sec-meta processing-meta journal-meta collection-meta "
-    "ref-list".split()
+    "ref-list toc toc-group index index-group".split()
 )
 #: Elements with metadata, and the children of them that are text.
 METADATA: Final = frozenset(("front", "front-stub", "article-meta", "book-meta", "book-part-meta"))

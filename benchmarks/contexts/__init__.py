@@ -1,0 +1,1 @@
+"""Citation contexts: mentions, ranges, sentences, and the time that they take."""
