@@ -14,7 +14,9 @@ _UNIT: Final = re.compile(r"(?:\d\s?|[/°·×−⁻-])$")
 #: A number, or a code such as "A-294".
 _CODE: Final = re.compile(r"[\w-]{0,8}\d")
 #: A word that may begin a sentence with a small letter, as names of genes and molecules do.
-_NAME: Final = re.compile(r"(?:[a-z]{1,4}-?(?=[A-Z0-9])|[α-ω])[\w-]")
+_NAME: Final = re.compile(r"(?:[a-z]{1,4}-?(?=[A-Z0-9])|[α-ω])[\w‐-]")
+#: The letter of a panel or of an item: "(b) The other half".
+_LETTER: Final = re.compile(r"\(\s?[A-Za-z]{1,3}\s?\)")
 _NEXT: Final = re.compile(r"[^\W\d_]+")
 _OPENING: Final = "([{\"'“‘«¿¡"
 _BRACKETS: Final = frozenset("([{")
@@ -23,8 +25,8 @@ _CLOSING: Final = frozenset(")]}\"'”’»")
 #: Abbreviations that are followed by what belongs to them.
 _NEVER: Final = frozenset(
     "Fig Figs Eq Eqs Eqn Eqns Ref Refs Tab Tabs Sect Chap Suppl Supp Dr Drs Prof Mr Mrs Ms St Mt Rev Gen Hon Lt Col Sgt Capt "
-    "Nos Univ Dept Assn Natl Intl Ser Vols Proc Ann Ind fig figs eq eqs eqn eqns ref refs tab tabs sect chap suppl supp e.g "
-    "i.e E.g I.e eg ie cf Cf vs viz approx Approx ca resp incl esp et subsp ssp var cv aff syn nr ed eds trans nos pp vols "
+    "Nos Univ Dept Assn Natl Intl Ser Vols Proc Ann Ind Pvt fig figs eq eqs eqn eqns ref refs tab tabs sect chap suppl supp "
+    "e.g i.e E.g I.e eg ie cf Cf vs viz approx Approx ca resp incl esp et subsp ssp var cv aff syn nr ed eds trans nos pp vols "
     "bzw ggf".split()
 )
 #: Abbreviations that a number follows. Otherwise they are words, or the sentence ends.
@@ -94,6 +96,8 @@ def _end(text: str, start: int, end: re.Match[str], opaque: Sequence[Opaque], at
         first = text[opaque[at].start : opaque[at].start + 1]
         apart = first in _BRACKETS or first.isdigit()  # not an author's name, which would begin the next sentence
         ends = following >= len(text) or (following > beyond and _begins(text, following, opaque, at + 1))
+        if text[stop - 3 : stop] == "al." and not text[following : following + 1].isupper():
+            ends = following >= len(text)  # not in "by Smith et al. 27 (2013)"
         if (attached or apart) and ends:
             stop, after, cited, at = beyond, following, True, at + 1
         elif attached or (apart and text[beyond : beyond + 1] in _CONTINUING):
@@ -113,6 +117,8 @@ def _begins(text: str, after: int, opaque: Sequence[Opaque], at: int) -> bool:
     if at < len(opaque) and opaque[at].start <= after < opaque[at].stop and not opaque[at].citation:
         return True
     first = text[after]
+    if first == "(" and _LETTER.match(text, after):
+        return True
     if first in _OPENING:
         after = after + 1
         first = text[after : after + 1]

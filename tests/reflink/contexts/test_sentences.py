@@ -45,7 +45,8 @@ def test_an_abbreviation_does_not_end_a_sentence(text: str) -> None:
         ("By Smith et al.", "The others did not."), ("Rice, wheat, etc.", "These were sown."), ("It is so.", "mRNA was taken."),
         ("It is so.", "β-Catenin was taken."), ("It is so…", "We know it."), ("The answer was no.", "We know it."),
         ("It is so.", "(We know it.)"), ("It is so.", "É assim."), ("それはそうです。", "私たちは知っている。"),
-        ("In the U.S.", "The others are not."), ("It lasted 3 min.", "Then it ended."),
+        ("In the U.S.", "The others are not."), ("It lasted 3 min.", "Then it ended."), ("It is so.", "(b) The other half."),
+        ("It is so.", "( B) The other half."),
     ],
 )  # fmt: skip
 def test_a_sentence_ends_before_the_next_one(first: str, second: str) -> None:
@@ -70,6 +71,9 @@ def test_a_sentence_ends_before_the_next_one(first: str, second: str) -> None:
         ("It is <Smith et al. 2001. A|r1> so.", ["It is Smith et al. 2001. A so."]),
         ("It is <a. B. C|=> so. <x=1|=> holds.", ["It is a. B. C so.", "x=1 holds."]),
         ("It was found.<3|r3>", ["It was found.3"]),
+        ("It was done by Smith et al. <3|r3> We then did.", ["It was done by Smith et al. 3", "We then did."]),
+        ("It was done by Smith et al. <3|r3> (2001) and so.", ["It was done by Smith et al. 3 (2001) and so."]),
+        ("It was done by Smith et al.<3|r3> (2001) and so.", ["It was done by Smith et al.3 (2001) and so."]),
     ],
 )
 def test_a_citation_after_the_full_stop_stays_with_its_sentence(text: str, parts: list[str]) -> None:
