@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from reflink import jats
 from reflink.formats.content import Content
-from reflink.formats.format import Format, Options, Parsed
+from reflink.formats.format import Decision, Format, Options, Parsed
 
 #: Elements that an article may begin with.
 _FIRST: Final = frozenset(
@@ -20,6 +21,7 @@ class Jats(Format):
     name: ClassVar[str] = "jats"
     about: ClassVar[str] = "JATS and NLM XML, as PubMed Central and publishers give it"
     endings: ClassVar[tuple[str, ...]] = (".xml", ".nxml")
+    writes: ClassVar[bool] = True
 
     def recognises(self, content: Content) -> bool:
         """Return whether the root element is an article that begins as one of JATS does; publishers have articles, too."""
@@ -31,3 +33,8 @@ class Jats(Format):
             content.data, source=content.source, limits=options.limits, infer=options.infer, text=options.text
         )
         return tuple(Parsed(paper, paragraphs) for paper, paragraphs in found)
+
+    def with_links(self, content: Content, decisions: Mapping[str, Decision]) -> bytes:
+        """Return the content with ``pub-id`` and ``ext-link`` elements for its links (`reflink.jats.with_links`)."""
+        links = {name: (decision.link, decision.work) for name, decision in decisions.items()}
+        return jats.with_links(content.data, links, source=content.source)

@@ -25,28 +25,35 @@ _NEAR: Final = 16
 
 def entries(document: Document, name: str, limits: Limits) -> list[Entry]:
     """Return the entries with at least one work, including the entries of sub-articles and outside every ``<ref>``."""
-    found: list[Entry] = []
+    return [entry for entry, _ in placed(document, name, limits)]
+
+
+def placed(document: Document, name: str, limits: Limits) -> list[tuple[Entry, list[list[int]]]]:
+    """Return the entries as `entries` does, and for each work where in the XML the names of its citation elements begin."""
+    found: list[tuple[Entry, list[list[int]]]] = []
     scan, kinds = scanned(document, name, limits)
     at = 0
     for entry in scan:
         label, xml_id = entry.pop(), entry.pop()
-        if works := _works(entry, kinds[at : at + len(entry)]):
-            found.append(Entry(attribute(xml_id) or None, label or None, works))
+        works, places = _works(entry, kinds[at : at + len(entry)])
+        if works:
+            found.append((Entry(attribute(xml_id) or None, label or None, works), places))
         at += len(entry)
     return found
 
 
-def _works(citations: list[Citation], kinds: list[list[int]]) -> list[Citation]:
-    """Return the works of one entry; merge two descriptions of the same work.
+def _works(citations: list[Citation], kinds: list[list[int]]) -> tuple[list[Citation], list[list[int]]]:
+    """Return the works of one entry, and the places of each; merge two descriptions of the same work.
 
-    ``kinds``: of each citation, its element code and the number of its ``<citation-alternatives>`` (0: none).
+    ``kinds``: of each citation, its element code, the number of its ``<citation-alternatives>`` (0: none), and its place.
     """
     if len(citations) == 1:
         (citation,) = citations
         read_citation(citation, spaced=kinds[0][0] != ELEMENT)
-        return citations if citation["raw_text"] or "ids" in citation else []
+        return (citations, [[kinds[0][2]]]) if citation["raw_text"] or "ids" in citation else ([], [])
     works: list[Citation] = []
     described: list[list[int]] = []
+    places: list[list[int]] = []
     for citation, kind in zip(citations, kinds, strict=True):
         read_citation(citation, spaced=kind[0] != ELEMENT)
         if not citation["raw_text"] and "ids" not in citation:
@@ -55,11 +62,13 @@ def _works(citations: list[Citation], kinds: list[list[int]]) -> list[Citation]:
             if _same(described[at], kind, works[at], citation):
                 printed = kind[0] == MIXED or citation.get("kind") == _UNSTRUCTURED
                 works[at] = _merged(works[at], citation) if printed else _merged(citation, works[at])
+                places[at].append(kind[2])
                 break
         else:
             works.append(citation)
             described.append(kind)
-    return works
+            places.append([kind[2]])
+    return works, places
 
 
 def _same(first: list[int], second: list[int], one: Citation, other: Citation) -> bool:

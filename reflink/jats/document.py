@@ -25,7 +25,7 @@ class Document:
     of the publication that contains it, whose venue and date are those of the paper if the paper states none.
     ``source`` is its XML in well-formed UTF-8, which may contain comments, processing instructions and CDATA.
     ``prefixed``: element names in ``source`` may have prefixes. ``citing``: if requested, the numbers of the elements of
-    ``source`` that may hold citations, among those of the whole document (`reflink.jats.vocabulary.CITING`).
+    ``source`` that may hold citations, among the ``all_citing`` of the whole document (`reflink.jats.vocabulary.CITING`).
     """
 
     article: etree._Element
@@ -34,6 +34,7 @@ class Document:
     prefixed: bool
     outer: etree._Element | None = None
     citing: tuple[int, ...] = ()
+    all_citing: int = 0
 
 
 #: Encodings whose bytes are UTF-8.
@@ -166,11 +167,11 @@ def _papers(top: etree._Element, tree: _Tree, numbers: dict[etree._Element, int]
             source, changed = take_out(part), True
         elif part.translation:
             continue
-        rest.append(Document(part.article, (), source, prefixed, part.outer, citing))
+        rest.append(Document(part.article, (), source, prefixed, part.outer, citing, len(numbers)))
     if top.tag != "article":
         changed = books.hide_citations_of_itself(top) or changed
     source = etree.tostring(top, encoding="utf-8", with_tail=False) if changed else _source(tree, top)
-    return [Document(main, tree.warnings, source, prefixed, outer, _numbers(top, numbers)), *reversed(rest)]
+    return [Document(main, tree.warnings, source, prefixed, outer, _numbers(top, numbers), len(numbers)), *reversed(rest)]
 
 
 def _numbers(element: etree._Element, numbers: dict[etree._Element, int]) -> tuple[int, ...]:

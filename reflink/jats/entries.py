@@ -22,7 +22,7 @@ _ITEM: Final = len("<uri></uri>")
 
 
 def scanned(document: Document, name: str, limits: Limits) -> tuple[list[Scanned], list[list[int]]]:
-    """Return all entries in document order, and for each citation its element code and number of ``<citation-alternatives>``.
+    """Return all entries in document order, and for each citation its row (`reflink.jats.scanner.layout.Buffers`).
 
     Raises TooLarge beyond ``limits.references``, and if elements are nested too deep for the scanner.
     """

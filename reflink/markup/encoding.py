@@ -8,9 +8,12 @@ from typing import Final
 
 from reflink.errors import NotAPaper
 
-_BOMS: Final = (
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+#: The first bytes of XML in encodings of several bytes per character: byte order marks, the longest first, and beginnings.
+_WIDE: Final = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"), (b"<\0\0\0", "utf-32-le"), (b"\0\0\0<", "utf-32-be"),
+    (b"<\0?\0", "utf-16-le"), (b"<\0a\0", "utf-16-le"), (b"<\0!\0", "utf-16-le"),
+    (b"\0<\0?", "utf-16-be"), (b"\0<\0a", "utf-16-be"), (b"\0<\0!", "utf-16-be"),
 )  # fmt: skip
 #: The XML declaration with its encoding.
 ENCODING: Final = re.compile(rb"<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"'][^>]{0,100}?\?>")
@@ -20,28 +23,34 @@ _ASCII_LIKE: Final = frozenset(("utf-8", "ascii", "iso8859-1", "cp1252", "iso885
 
 def as_ascii_like(data: bytes, name: str, warnings: list[str]) -> bytes:
     """Return the bytes without a BOM, in an encoding whose markup is ASCII. Raises NotAPaper, which names ``name``."""
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            if encoding == "utf-8":
-                return _declared_utf8(data[len(bom) :])
-            return _transcoded(data, encoding, name, warnings)
-    if data[:4] in (b"<\0\0\0", b"\0\0\0<"):
-        return _transcoded(data, "utf-32-le" if data[0] else "utf-32-be", name, warnings)
-    if data[:4] in (b"<\0?\0", b"<\0a\0", b"<\0!\0"):
-        return _transcoded(data, "utf-16-le", name, warnings)
-    if data[:4] in (b"\0<\0?", b"\0<\0a", b"\0<\0!"):
-        return _transcoded(data, "utf-16-be", name, warnings)
-    declared = ENCODING.match(data.lstrip()[:300])
+    wide = wide_encoding(data)
+    if wide is not None:
+        return _transcoded(data, wide, name, warnings)
+    if data.startswith(codecs.BOM_UTF8):
+        return _declared_utf8(data[len(codecs.BOM_UTF8) :])
+    data = data.lstrip()
+    declared = ENCODING.match(data[:300])
     if declared is None:
-        return data.lstrip()
+        return data
     try:
         encoding = codecs.lookup(declared[1].decode()).name
     except LookupError:
         warnings.append(f"unknown encoding {declared[1].decode()!r}: read as UTF-8")
-        return _declared_utf8(data.lstrip())
-    if encoding == "ascii":  # many UTF-8 files declare ASCII
-        return _declared_utf8(data.lstrip())
-    return data.lstrip() if encoding in _ASCII_LIKE else _transcoded(data.lstrip(), encoding, name, warnings)
+        return _declared_utf8(data)
+    return _declared_utf8(data) if encoding == "ascii" else data  # many UTF-8 files declare ASCII
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Return the encoding of XML whose markup is not in ASCII bytes; None if it is, or if the declared one is unknown."""
+    for start, encoding in _WIDE:
+        if data.startswith(start):
+            return encoding
+    declared = None if data.startswith(codecs.BOM_UTF8) else ENCODING.match(data.lstrip()[:300])
+    try:
+        name = codecs.lookup(declared[1].decode()).name if declared else "ascii"
+    except LookupError:
+        return None
+    return None if name in _ASCII_LIKE else name
 
 
 def _declared_utf8(data: bytes) -> bytes:

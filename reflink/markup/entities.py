@@ -25,12 +25,18 @@ _DECLARED: Final = re.compile(
 def without_doctype(data: bytes, warnings: list[str]) -> bytes:
     """Remove the DOCTYPE, since the parser must not expand its entities, and replace named entities by their characters."""
     declared: dict[bytes, bytes] = {}
-    start = data.find(b"<!DOCTYPE")
-    end = _doctype_end(data, start) if start >= 0 else -1
-    if end >= 0:
+    start, end = doctype_span(data)
+    if end:
         declared = {m[1]: m[2] or m[3] or b"" for m in _DECLARED.finditer(data[start:end])}
         data = data[:start] + data[end:]
     return _with_characters(data, declared, warnings) if _NAMED.search(data) else data
+
+
+def doctype_span(data: bytes) -> tuple[int, int]:
+    """Return start and end of the DOCTYPE; zeros if there is none that can be delimited."""
+    start = data.find(b"<!DOCTYPE")
+    end = _doctype_end(data, start) if start >= 0 else -1
+    return (start, end) if end >= 0 else (0, 0)
 
 
 def _doctype_end(data: bytes, start: int) -> int:

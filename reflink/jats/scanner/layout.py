@@ -66,11 +66,11 @@ _FIELDS: Final = len(v.FIRST_FIELDS)
 class Buffers(NamedTuple):
     """Everything that a scan reads and writes.
 
-    ``data``: the XML. ``js``: the JSON. ``rows`` [n, 2]: element code of each citation, and the number of the
-    <citation-alternatives> of its entry that contains it (0: none). ``out``: text of the current entry; ``labels``: text of its
-    labels. ``items`` (`ITEM`): of the current citation. ``fields`` [fields, 2]: spans of the citation's fields in ``out``.
-    ``spans``: of the attributes of the current tag in ``data``, by code. ``inside`` [codes]: 1 for the kinds of open elements.
-    ``stack`` (`ELEMENT`), ``texts`` (`TEXT`), ``state`` [1] (`STATE`).
+    ``data``: the XML. ``js``: the JSON. ``rows`` [n, 3]: element code of each citation, the number of the
+    <citation-alternatives> of its entry that contains it (0: none), and where in ``data`` the element's name begins. ``out``:
+    text of the current entry; ``labels``: text of its labels. ``items`` (`ITEM`): of the current citation. ``fields`` [fields,
+    2]: spans of the citation's fields in ``out``. ``spans``: of the attributes of the current tag in ``data``, by code.
+    ``inside`` [codes]: 1 for the kinds of open elements. ``stack`` (`ELEMENT`), ``texts`` (`TEXT`), ``state`` [1] (`STATE`).
     """
 
     data: Bytes
@@ -94,7 +94,7 @@ def buffers(data: Bytes, js: Bytes, citations: int, items: int) -> Buffers:
         state[level] = -1
     n = len(data) + 16
     return Buffers(
-        data, js, np.empty((citations, 2), np.int64), np.empty(n, np.uint8), np.empty(n, np.uint8), np.empty(items, ITEM),
+        data, js, np.empty((citations, 3), np.int64), np.empty(n, np.uint8), np.empty(n, np.uint8), np.empty(items, ITEM),
         np.zeros((_FIELDS, 2), np.int64), np.zeros(2 * v.ATTRIBUTE_CODES, np.int64), np.zeros(v.FIRST + _FIELDS, np.int64),
         np.empty(DEPTH, ELEMENT), np.zeros(2, TEXT), state,
     )  # fmt: skip

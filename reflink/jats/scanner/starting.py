@@ -14,7 +14,7 @@ from reflink.jats.scanner.tags import attributes, element, tag_end, value_code
 @inlined
 def start_tag(buffers: Buffers, state: Any, at: int) -> int:
     """Read the start tag whose name begins at ``at``; return a position in the tag or at its end, before the next text."""
-    data = buffers.data
+    data, begin = buffers.data, at
     code, at = element(data, at)
     cites = v.MIXED <= code <= v.NLM
     if state.level == 0 and not (code == v.REF or code == v.SELF or (cites and state.front == 0)):
@@ -37,7 +37,7 @@ def start_tag(buffers: Buffers, state: Any, at: int) -> int:
         if state.level == 0:
             _begin_entry(buffers, state)
         if state.level == 0 or (cites and not empty and not state.in_element):
-            _begin_citation(buffers, state, code)
+            _begin_citation(buffers, state, code, begin)
         elif code == v.LABEL or code == v.SILENT:
             if not empty:
                 _begin_silence(buffers, state, code)
@@ -58,13 +58,13 @@ def _begin_entry(buffers: Buffers, state: Any) -> None:
 
 
 @kernel
-def _begin_citation(buffers: Buffers, state: Any, code: int) -> None:
+def _begin_citation(buffers: Buffers, state: Any, code: int, begin: int) -> None:
     """Begin a citation with the element at the current level; text of the <ref> before it is not part of it."""
     text, opened = buffers.texts[CITATION_TEXT], buffers.stack[state.level]
     if state.citation >= 0:
         text.written = buffers.stack[state.citation].start
     if state.citations < len(buffers.rows):
-        buffers.rows[state.citations, 0] = code
+        buffers.rows[state.citations, 0], buffers.rows[state.citations, 2] = code, begin
     state.citation, state.in_element = state.level, code != v.REF
     state.items = state.year = state.label_start = state.label_stop = 0
     state.kind_start, state.kind_stop = buffers.spans[2 * v.KIND], buffers.spans[2 * v.KIND + 1]

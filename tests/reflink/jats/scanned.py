@@ -25,7 +25,7 @@ def entries(document: Document) -> list[plain.Entry]:
     for *citations, xml_id, label in scan:
         entry = plain.Entry(line(xml_id), line(label))
         numbers = {0: 0}  # of the <citation-alternatives>, without the gaps that the scanner's numbers may have
-        for citation, (code, alternatives) in zip(citations, kinds[at : at + len(citations)], strict=True):
+        for citation, (code, alternatives, _) in zip(citations, kinds[at : at + len(citations)], strict=True):
             read_citation(citation, spaced=code != ELEMENT)
             if citation["raw_text"] or "ids" in citation:
                 ids = {name: dict(filter(itemgetter(1), citation[name])) for name in ("ids", "ids_weak") if name in citation}
