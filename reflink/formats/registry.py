@@ -32,6 +32,7 @@ _CLASSES: Final = {
     "references": "reflink.formats.publishers.fragments:References",
     "bits": "reflink.formats.bits:Bits",
     "meca": "reflink.formats.meca:Meca",
+    "text": "reflink.formats.text:Text",
 }
 #: The names of the formats.
 NAMES: Final = tuple(_CLASSES)

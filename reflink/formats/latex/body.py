@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 from reflink.bibliography.references import Entry
@@ -49,6 +50,7 @@ class _Deferred:
     position: int
     source: str
     part: Part
+    section: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -92,27 +94,25 @@ class _Body:
         self._renderer = Renderer(project.macros, commands, len(project.text))
 
     def read(self, text: str) -> Iterable[Paragraph]:
-        """Yield the paragraphs of a source."""
-        section: tuple[str, ...] = ()
-        yield from self._read(text, "body", section)
-
-    def _read(self, source: str, part: Part, section: tuple[str, ...]) -> Iterable[Paragraph]:
-        queue: list[tuple[str, Part, tuple[str, ...]]] = [(source, part, section)]
+        """Yield the paragraphs of a source; those of a float or note follow the paragraph in which it stands."""
+        waiting: list[_Deferred | Paragraph] = [_Deferred(0, text, "body")]
         count = 0
-        while queue:
-            source, part, section = queue.pop()
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, Paragraph):
+                yield each
+                continue
+            count += 1
+            if count > _MAX_DEFERRED:
+                break
             self._state = _State()
-            text, marks = self._renderer.render(source)
-            inner: list[tuple[str, Part, tuple[str, ...]]] = []
-            waiting = sorted(self._state.deferred, key=lambda each: each.position)
-            found, sections = cut(text, marks, part, section)
-            yield from found
-            for each in waiting:
-                count += 1
-                if count <= _MAX_DEFERRED:
-                    here = next((names for start, names in reversed(sections) if start <= each.position), section)
-                    inner.append((each.source, each.part, here))
-            queue.extend(reversed(inner))
+            rendered, marks = self._renderer.render(each.source)
+            found, sections = cut(rendered, marks, each.part, each.section)
+            for number, deferred in enumerate(self._state.deferred):
+                deferred.section = sections.get(str(number), each.section)
+            placed: list[tuple[int, _Deferred | Paragraph]] = [(item.position, item) for item in self._state.deferred]
+            # Paragraphs come before what stands within them, and behind what stands before them.
+            waiting += [item for _, item in sorted([*found, *placed], key=itemgetter(0), reverse=True)]
 
     # What commands do.
 
@@ -172,6 +172,7 @@ class _Body:
         self._markers.cite(renderer, "footcite")
 
     def _defer(self, renderer: Renderer, source: str, part: Part) -> None:
+        renderer.mark("deferred", renderer.length, str(len(self._state.deferred)))
         self._state.deferred.append(_Deferred(renderer.length, source, part))
 
     def _begin(self, renderer: Renderer) -> None:

@@ -195,7 +195,7 @@ def _untagged_works(text: str, marks: Sequence[Mark]) -> list[Citation | None]:
     """Return the works of an entry whose fields are not marked, each with the identifiers of its part of the text."""
     found: list[Citation | None] = []
     for start, stop in _pieces(text, marks):
-        inside = [mark for mark in marks if start <= mark.start < stop or (mark.start == stop == len(text))]
+        inside = [mark for mark in marks if start <= mark.start < stop or stop == len(text) <= mark.start]
         stated = [mark for mark in inside if mark.name in _KINDS]
         parts = divide(text[start:stop]) if _conflicting(stated) or _invisible(text, stated) else []
         if not parts:

@@ -93,7 +93,8 @@ def _citation(renderer: Renderer) -> None:
     """INSPIRE's name of a work in a comment, which ends its citation."""
     text = renderer.argument()
     if found := _SPIRES.match(text):
-        renderer.mark("arxiv", renderer.length, found[1] or f"{found[2].lower()}/{found[3]}")
+        # It belongs to the work that ends here, not to the one that may follow.
+        renderer.mark("arxiv", max(renderer.length - 1, 0), found[1] or f"{found[2].lower()}/{found[3]}")
     renderer.mark("work-end", renderer.length)
 
 

@@ -11,11 +11,12 @@ from reflink.formats.latex.rendering import Mark
 
 def cut(
     text: str, marks: Sequence[Mark], part: Part, section: tuple[str, ...]
-) -> tuple[list[Paragraph], list[tuple[int, tuple[str, ...]]]]:
-    """Return the paragraphs of a rendered text, and where each section begins."""
+) -> tuple[list[tuple[int, Paragraph]], dict[str, tuple[str, ...]]]:
+    """Return the paragraphs of a rendered text with their positions, and the sections of what is deferred, by its mark."""
     levels: list[tuple[int, str]] = [(-1, title) for title in section]
     sections: list[tuple[int, tuple[str, ...]]] = [(0, section)]
     cuts = [0]
+    deferred: dict[str, tuple[str, ...]] = {}
     captions = [(mark.start, mark.stop) for mark in marks if mark.name == "caption"]
     back = None
     for mark in marks:
@@ -23,6 +24,8 @@ def cut(
             cuts.append(mark.start)
         elif mark.name == "caption":
             cuts += (mark.start, mark.stop)
+        elif mark.name == "deferred":
+            deferred[mark.value] = sections[-1][1]
         elif mark.name == "appendix":
             back = mark.start if back is None else back
         elif mark.name.startswith("section:"):
@@ -38,7 +41,7 @@ def cut(
         (mark for mark in marks if mark.name == "mention" and mark.stop > mark.start), key=lambda mark: mark.start
     )
     formulas = sorted((mark.start, mark.stop) for mark in marks if mark.name == "formula")
-    found: list[Paragraph] = []
+    found: list[tuple[int, Paragraph]] = []
     at = formula = named = caption = 0
     for start, stop in pairwise(cuts):
         while named + 1 < len(sections) and sections[named + 1][0] <= start:
@@ -64,5 +67,5 @@ def cut(
         if content:
             inside = caption < len(captions) and captions[caption][0] <= start < captions[caption][1]
             kind: Part = "caption" if inside else "back" if back is not None and start >= back and part == "body" else part
-            found.append(Paragraph(content, sections[named][1], kind, tuple(own), tuple(spans)))
-    return found, sections
+            found.append((first, Paragraph(content, sections[named][1], kind, tuple(own), tuple(spans))))
+    return found, deferred

@@ -28,7 +28,7 @@ _ARXIV: Final = re.compile(
     r"\\(?:arxivnumber|arxivid|preprint)\s*\{\s*(?:arXiv:\s*)?(\d{4}\.\d{4,5}|[a-z-]{2,10}/\d{7})(?:v\d+)?\s*(?:\[[^\]{}]{0,20}\]\s*)?\}"
 )
 _NAMED_ARXIV: Final = re.compile(
-    r"(?:arXiv[-:_.]?)?(\d{4}\.\d{4,5}|(?:hep-(?:th|ph|ex|lat)|astro-ph|gr-qc|quant-ph|cond-mat|nucl-(?:th|ex)|math-ph|math|cs|physics|nlin|q-bio)(?:\.[A-Z]{2})?[/_]?\d{7})(?:v\d{1,2})?"
+    r"(?:arXiv[-:_.]?)?(\d\d(?:0[1-9]|1[0-2])\.\d{4,5}|(?:hep-(?:th|ph|ex|lat)|astro-ph|gr-qc|quant-ph|cond-mat|nucl-(?:th|ex)|math-ph|math|cs|physics|nlin|q-bio)(?:\.[A-Z]{2})?[/_]?\d{7})(?:v\d{1,2})?"
 )
 _ENDINGS: Final = re.compile(r"(?:\.(?:tar|gz|tgz|tex|zip|src|bbl))+$", re.IGNORECASE)
 _ABSTRACT: Final = re.compile(r"\\begin\s{0,10}\{(abstract|Abstract|onecolabstract)\}|\\abstracts?\s*(?=\{)")

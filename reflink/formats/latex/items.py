@@ -60,7 +60,7 @@ _STARTS: Final = (
     ("[NUMBER]", re.compile(_LAYOUT + r"\[(?:\\bf\s{0,9})?(\d{1,3}[a-z]?)()\]\}?")),
     ("NUMBER.", re.compile(_LAYOUT + r"\(?(\d{1,3})()[.)]\}?(?=[\s~\\])")),
     ("\\noindent", re.compile(r"(?m)^[ \t]*\\(?:noindent|hang|hangindent|parindent|par)(?![A-Za-z])\s*()()(?=[^\s\\])")),
-    ("paragraph", re.compile(r"\n[ \t]*\n\s*()()(?=[^\s\\]|\\[`'\"^~=.uvHckbd{])")),
+    ("paragraph", re.compile(r"\n[ \t]{0,80}\n[ \t]{0,80}()()(?=[^\s\\]|\\[`'\"^~=.uvHckbd{])")),
 )  # fmt: skip
 _FEWEST: Final = 2
 _LREF: Final = re.compile(r"\\(?:lref|nref|REF|ref|refdef)\s*\\([A-Za-z]{1,60})\s*\{")

@@ -13,6 +13,8 @@ from reflink.formats.latex.macros import DEFINING, MAX_BODY, Macro, definition
 from reflink.formats.latex.reader import Reader, skipped
 from reflink.formats.latex.symbols import ACCENTS, CHARACTERS, MATHEMATICAL, accented, character
 
+#: Maximum nesting of sources that are rendered for others, such as a title in a title.
+_MAX_NESTED: Final = 5
 #: Maximum number of characters between a macro's parameters' delimiters.
 _MAX_DELIMITED: Final = 2_000
 _LIGATURES: Final = {
@@ -55,6 +57,7 @@ class Renderer(Reader):
         super().__init__(size)
         self.macros, self.commands = dict(macros), commands
         self.name = ""
+        self._nested = 0
         self._restart("")
 
     def _restart(self, text: str) -> None:
@@ -79,13 +82,14 @@ class Renderer(Reader):
 
     def plain(self, text: str) -> str:
         """Return the text that the source prints, without marks; for use within a handler, too."""
+        if self._nested >= _MAX_NESTED:
+            return ""
         kept = dict(self.__dict__)
-        try:
-            return self.render(text).text
-        finally:
-            budget = self.budget
-            self.__dict__.update(kept)
-            self.budget = budget
+        self._nested += 1
+        found = self.render(text).text
+        kept["budget"] = self.budget
+        self.__dict__.update(kept)
+        return found
 
     # What handlers use.
 
@@ -225,7 +229,7 @@ class Renderer(Reader):
             self._expand(macro)
         elif text := character(name):
             self.emit(text)
-        elif "cite" in name and (handler := self.commands.get("cite*")) and "style" not in name:
+        elif "cite" in name.lower() and (handler := self.commands.get("cite*")) and "style" not in name:
             handler(self)
 
     def _define(self, name: str) -> None:

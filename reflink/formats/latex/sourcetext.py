@@ -23,7 +23,7 @@ _STEP: Final = re.compile(
 )
 _CONDITIONAL: Final = re.compile(r"\\(if(?![fF]?thenelse)[A-Za-z@]*|else|fi)(?![A-Za-z@])")
 #: INSPIRE writes the title into a comment, since journals of high-energy physics print none.
-_TITLE: Final = re.compile(r"%+[ \t]*``([^\n]{5,400}?)(?:,?''|\")[,.]?[ \t]*$", re.MULTILINE)
+_TITLE: Final = re.compile(r"%+[ \t]*(``[^\n]{5,400}?(?:''|\")[,.]?)[ \t]*$", re.MULTILINE)
 _CITATION: Final = re.compile(r"%+[ \t]*CITATION\s?=\s?([^;%\n]{3,60})")
 _DOCUMENT_END: Final = re.compile(r"\\end\s{0,10}\{document\}")
 
@@ -93,7 +93,7 @@ def _hidden(comment: str) -> str:
     if "CITATION" in comment and (found := _CITATION.match(comment)):
         return f"\\reflinkcitation{{{found[1].strip()}}} "
     if "``" in comment and (found := _TITLE.match(comment)) and found[1].count("{") == found[1].count("}"):
-        return f"\\reflinktitle{{``{found[1]}'',}} "
+        return f"\\reflinktitle{{{found[1]}}} "
     return ""
 
 
