@@ -27,7 +27,8 @@ class Text(Format):
 
     name: ClassVar[str] = "text"
     about: ClassVar[str] = "plain text: a list of citations, one a line, numbered or wrapped"
-    endings: ClassVar[tuple[str, ...]] = (".txt",)
+    #: No ending: the files of folders that end in .txt are notes as a rule.
+    endings: ClassVar[tuple[str, ...]] = ()
 
     def recognises(self, content: Content) -> bool:
         """Return whether most items of the text look like citations, and fields are found in most of a few of them."""

@@ -21,13 +21,13 @@ def test_paragraphs_sections_parts_and_mentions():
     assert [(each.part, each.section, each.text) for each in found] == [
         ("abstract", (), "We test."),
         ("body", ("Introduction",), "Some tested [1, 2] before [see 3, p. 3]. Others did not."),
-        ("body", ("Introduction", "More"), "With E=mc2 it is clear."),
         ("footnote", ("Introduction",), "A note of [2]."),
+        ("body", ("Introduction", "More"), "With E=mc2 it is clear."),
         ("caption", ("Introduction", "More"), "A picture [1]."),
     ]
     assert mentions(found[1]) == [("1", "doe"), ("2", "roe"), ("3", "poe")]
-    assert [found[2].text[start:stop] for start, stop in found[2].formulas] == ["E=mc2"]
-    assert mentions(found[3]) == [("[2]", "roe")]
+    assert [found[3].text[start:stop] for start, stop in found[3].formulas] == ["E=mc2"]
+    assert mentions(found[2]) == [("2", "roe")]
 
 
 def test_the_paper_itself():
