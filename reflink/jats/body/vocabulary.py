@@ -12,8 +12,8 @@ BLOCKS: Final = frozenset(
     "attrib caption table-wrap-foot fn-group ack app app-group notes note glossary bio sig sig-block preformat code front "
     "front-stub article-meta abstract trans-abstract body back sub-article response floats-group sec author-notes "
     "table thead tbody tfoot array question question-wrap answer answer-set explanation ref chem-struct-wrap "
-    "disp-formula-group book-front front-matter-part dedication foreword preface named-book-part-body book-part book-body book-back book-app "
-    "book-part-meta book-meta front-matter".split()
+    "disp-formula-group dedication foreword preface front-matter front-matter-part named-book-part-body book-part book-front "
+    "book-body book-back book-app book-part-meta book-meta".split()
 )
 #: Elements that stand beside the text: their paragraphs follow the paragraph in which they are.
 FLOATS: Final = frozenset(
