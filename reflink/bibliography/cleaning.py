@@ -48,7 +48,7 @@ def cleaned(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names(name: str, values: tuple[str, ...], fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     texts = tuple(map(line, values))
-    given = tuple(map(line, fields.get(_GIVEN.get(name, ""), ())))
+    given = tuple(map(line, fields.get(_GIVEN.get(name, "")) or ()))
     if len(given) == len(texts) and (name == "authors" or any(given)):
         pairs = [(text, first) for text, first in zip(texts, given, strict=True) if text]
         return {name: tuple(text for text, _ in pairs), "given_names": tuple(first for _, first in pairs)} if pairs else {}

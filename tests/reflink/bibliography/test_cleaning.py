@@ -36,6 +36,7 @@ def test_names_keep_their_given_names():
     fields = {"last_names": ("Roe", " ", "Li\x00"), "given_names": ("R.", "X.", "")}
     assert cleaned(fields) == {"last_names": ("Roe", "Li"), "given_names": ("R.", "")}
     assert cleaned({"last_names": ("Roe", "Li"), "given_names": ("R.",)}) == {"last_names": ("Roe", "Li")}
+    assert cleaned({"last_names": ("Roe",), "given_names": None}) == {"last_names": ("Roe",)}
     assert cleaned({"last_names": (" ",), "given_names": ("R.",), "title": "\x01", "year": 1499}) == {}
     assert cleaned({"year": 1500, "ids": Ids(doi="10.1/a"), "venue": None}) == {"year": 1500, "ids": Ids(doi="10.1/a")}
 
