@@ -100,7 +100,8 @@ def _article(element: etree._Element, meta: etree._Element | None, venues: Itera
         elif item.tag in _TITLES:
             group = deepcopy(item)
             for title in group:
-                title.tag = _RENAMED.get(title.tag, title.tag)
+                if title.tag in _RENAMED:  # a name may have an undeclared prefix, which cannot be set
+                    title.tag = _RENAMED[title.tag]
             group.tag = "title-group"
             own.append(group)
         elif item.tag == "collection-name":

@@ -186,3 +186,9 @@ def test_hostile_nesting(count: int) -> None:
             parse_all(data)
     else:
         assert len(parse_all(data)) == count + 1
+
+
+def test_a_title_with_an_undeclared_prefix_is_read():
+    meta = "<book-meta><book-title-group><book-title>Title</book-title><mml:mrow>x</mml:mrow></book-title-group></book-meta>"
+    (found,) = parse_all(f"<book>{meta}<book-body/></book>".encode())
+    assert found[0].title == "Title"
