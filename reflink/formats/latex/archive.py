@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zlib
+from contextlib import suppress
 from typing import Final
 
 from reflink.errors import NotAPaper, TooLarge
@@ -36,6 +37,8 @@ _SOURCE: Final = (
 _PAX_PATH: Final = re.compile(rb"(?:^|\n)\d{1,9} path=([^\n]{1,4096})\n")
 #: Bytes of a compressed file that are looked at to recognise it.
 _HEAD: Final = 1 << 16
+#: Unpacked bytes of an archive whose members are looked at to recognise it.
+_MAX_SEEN: Final = 1 << 24
 
 
 def is_tar(data: bytes) -> bool:
@@ -44,11 +47,31 @@ def is_tar(data: bytes) -> bool:
 
 
 def head(data: bytes) -> bytes:
-    """Return the first bytes of a compressed file; b"" if it is damaged."""
-    try:
-        return zlib.decompressobj(wbits=31).decompress(data[:_HEAD], _HEAD)
-    except zlib.error:
-        return b""
+    """Return the first bytes of a compressed file, more of a compressed archive; b"" if it is damaged."""
+    unpacker, found = zlib.decompressobj(wbits=31), b""
+    with suppress(zlib.error):
+        found = unpacker.decompress(data[:_HEAD], _HEAD)
+        if is_tar(found):
+            found += unpacker.decompress(unpacker.unconsumed_tail + data[_HEAD:], _MAX_SEEN)
+    return found
+
+
+def is_paper(data: bytes) -> bool:
+    """Return whether an archive is a paper of LaTeX, or at least holds no papers of other formats."""
+    at, foreign = 0, False
+    for _ in range(_MAX_MEMBERS):
+        header = data[at : at + _BLOCK]
+        size = _number(header[124:136])
+        if not _checksum(header) or size is None:
+            break
+        name = _stated(header).lower()
+        if name.endswith((b".tex", b".bbl", b".ltx", b".latex")):
+            return True
+        foreign = foreign or name.endswith(
+            (b".xml", b".nxml", b".json", b".xml.gz", b".nxml.gz", b".gz", b".zip", b".bib", b".ris")
+        )
+        at += _BLOCK + -(-size // _BLOCK) * _BLOCK
+    return not foreign
 
 
 def members(data: bytes, name: str, limits: Limits, warnings: list[str]) -> dict[str, bytes]:

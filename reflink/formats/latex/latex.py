@@ -43,8 +43,10 @@ class Latex(Format):
         data = content.data
         if data.startswith(archive.GZIP):
             head = archive.head(data)
-            return archive.is_tar(head) or head.startswith((b"%PDF", b"%!PS")) or _is_latex(Content(head))
-        return archive.is_tar(data) or _is_latex(content)
+            if archive.is_tar(head):
+                return archive.is_paper(head)
+            return head.startswith((b"%PDF", b"%!PS")) or _is_latex(Content(head))
+        return archive.is_paper(data) if archive.is_tar(data) else _is_latex(content)
 
     def parse(self, content: Content, options: Options) -> tuple[Parsed, ...]:
         """Return the paper. Raises NotAPaper for archives without source, such as those of a PDF."""

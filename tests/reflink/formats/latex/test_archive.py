@@ -6,7 +6,7 @@ import random
 import pytest
 
 from reflink.errors import NotAPaper, TooLarge
-from reflink.formats import Content, Options, format_of, parse
+from reflink.formats import Content, Options, format_named, format_of, parse
 from reflink.limits import Limits
 from tests.reflink.formats.latex.sources import BBL, DOCUMENT, INTRO, bibliography, tar, targz
 from tests.reflink.formats.reading import parsed
@@ -41,6 +41,12 @@ def test_a_pdf_is_refused_with_the_reason(ending: str):
     assert format_of(Content(data)).name == "latex"
     with pytest.raises(NotAPaper, match="PDF"):
         parse(Content(data))
+
+
+def test_an_archive_of_papers_of_another_format_is_no_paper():
+    for name in ("a.xml", "b/a.nxml", "a.json"):
+        for data in (tar({name: "x", "b.png": "y"}), targz({name: "x"})):
+            assert not format_named("latex").recognises(Content(data))
 
 
 def test_the_main_file_is_that_of_the_readme_then_that_with_a_bibliography():
@@ -79,11 +85,9 @@ def test_what_unpacks_to_more_than_the_limit_is_too_large():
 
 
 def test_an_archive_of_too_many_members_is_too_large():
-    data = tar({"a.tex": DOCUMENT})[:512].replace(b"a.tex", b"b.eps") + b"\0" * 0
     header = tar({"b.eps": b""})[:512]
     with pytest.raises(TooLarge, match="members"):
         parse(Content(header * 20_001), options=Options())
-    assert data
 
 
 def test_a_damaged_archive_is_read_up_to_the_damage():
