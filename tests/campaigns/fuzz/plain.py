@@ -49,7 +49,10 @@ def letters(text: str) -> str:
 
 
 def read(data: bytes) -> Plain | None:
-    """Return the plain reading; None for ambiguous input (not well-formed, entities, namespaces, refs within refs)."""
+    """Return the plain reading; None for ambiguous input.
+
+    It is not well-formed, or has entities, namespaces, refs within refs, or parts with identifiers, which may be papers.
+    """
     declared = _DECLARATION.match(data)
     if (declared and declared[1].lower() != b"utf-8") or _MARKUP_OF_ITS_OWN.search(data):
         return None
@@ -58,7 +61,7 @@ def read(data: bytes) -> Plain | None:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError):
         return None
-    if root.tag != "article":
+    if root.tag != "article" or any(part.find(".//article-id") is not None for part in root.iter("sub-article", "response")):
         return None
     entries: list[Entry] = []
     for element in root.iter():
