@@ -113,9 +113,9 @@ def compare(
     for name in sorted(by_file):
         data = (folder / name).read_bytes()
         start, spent = time.perf_counter(), time.process_time()
-        paper = jats.parse(data, source=name)
+        papers = jats.parse_all(data, source=name)
         took = time.perf_counter() - start, time.process_time() - spent
-        yield name, *pairs(by_file[name], paper.references), took
+        yield name, *pairs(by_file[name], [reference for paper, _ in papers for reference in paper.references]), took
 
 
 def main() -> None:
