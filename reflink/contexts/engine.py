@@ -23,7 +23,7 @@ from reflink.contexts.sentences import sentences
 from reflink.entities import Paper
 
 #: Limits of the contexts of one reference: the first ones, and their characters, so that they fit into a message. The most
-#: cited reference of 1,510 real articles has 58 contexts, with 78,000 characters.
+#: cited reference of 1,510 real articles has 58 contexts; the longest contexts of one have 75,000 characters.
 MAX_MENTIONS: Final = 100
 MAX_CHARACTERS: Final = 250_000
 #: Maximum number of contexts of one paper, which bounds their memory.

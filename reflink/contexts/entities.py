@@ -12,7 +12,7 @@ class CitationContext(Entity):
     ``section``: titles of the sections around it, the outermost first. ``paragraph``: its number in the paper, from 1, in the
     order of `reflink.formats.Parsed`. ``start`` and ``stop``: the characters of the marker in the paragraph; ``marker``: their
     text, e.g. "[3]". ``implied``: the marker does not name the reference, but a range does that the marker begins ("[3]–[5]"
-    names 4), or the link has no text.
+    names 4), a list does that is linked to its first entry, or the link has no text.
 
     ``sentence`` is the sentence of the marker, which begins at the character ``sentence_start`` of the paragraph; ``before``
     and ``after`` are its neighbours in the paragraph, if there are any. Each has at most `MAX_SENTENCE` characters: of a longer
