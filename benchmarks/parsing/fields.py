@@ -115,7 +115,7 @@ def compare(
         start, spent = time.perf_counter(), time.process_time()
         papers = jats.parse_all(data, source=name)
         took = time.perf_counter() - start, time.process_time() - spent
-        yield name, *pairs(by_file[name], [reference for paper, _ in papers for reference in paper.references]), took
+        yield name, *pairs(by_file[name], tuple(reference for paper, _ in papers for reference in paper.references)), took
 
 
 def main() -> None:
