@@ -1,8 +1,8 @@
 """LaTeX sources: speed, patterns that found the entries, and the share of entries with a title, locator or identifier.
 
-``python -m benchmarks.formats.latex`` reads the real sources of the shared data that have entries; ``--peer`` converts these with
-pylatexenc, if it is installed; ``--ads`` compares the lists of ads_iss0.tex with what ADS expects; ``--blocks`` compares the fields
-that are recognised in two .bbl files with the BibTeX files that they were made from.
+``python -m benchmarks.formats.latex`` reads the real sources of the shared data that have entries. ``--peer`` converts these
+with pylatexenc, if it is installed. ``--ads`` compares the lists of ads_iss0.tex with what ADS expects. ``--blocks`` compares
+the fields that are recognised in .bbl files with the BibTeX files that they were made from.
 """
 
 from __future__ import annotations

@@ -231,8 +231,13 @@ def _appendix(renderer: Renderer) -> None:
 
 def _reference(renderer: Renderer) -> None:
     renderer.option()
-    renderer.argument()
-    renderer.emit("#")
+    source = renderer.argument()
+    if not source.startswith("\\"):
+        renderer.emit("#")
+        return
+    if renderer.follows("{"):  # harvmac's \\ref\\name{entry} defines an entry and cites it
+        renderer.argument()
+    renderer.push(source + " ")
 
 
 def _item(renderer: Renderer) -> None:

@@ -114,6 +114,7 @@ def _fields(text: str, marks: Sequence[Mark]) -> Citation:
     groups: list[str] = []
     editors: list[str] = []
     venues: list[str] = []
+    kinds = {mark.name for mark in marks if mark.name in ("info:booktitle", "info:journal")}
     for mark in sorted(marks, key=lambda mark: mark.start):
         value = text[mark.start : mark.stop][:_MAX_FIELD]
         kind = mark.name.removeprefix("info:")
@@ -143,6 +144,8 @@ def _fields(text: str, marks: Sequence[Mark]) -> Citation:
     if year := fields.pop("year", None):
         stated = _YEAR.search(year)
         fields["year"] = int(stated[1]) if stated else None
+    if "title" not in fields and kinds == {"info:booktitle"}:
+        fields["title"] = venues.pop() if venues else ""
     if "title" in fields:
         fields["title"] = fields["title"].rstrip(".") or None
     if lasts:

@@ -136,6 +136,11 @@ def _skipping(pattern: re.Pattern[str]) -> Handler:
     return handle
 
 
+def _hskip(renderer: Renderer) -> None:
+    renderer.skip(_GLUE)
+    renderer.space()
+
+
 def _break(renderer: Renderer) -> None:
     renderer.space()
     renderer.mark("break", renderer.length)
@@ -180,10 +185,11 @@ _DROP: Final = {
 def bibliography_commands() -> dict[str, Handler]:
     """Return the handlers by command."""
     found: dict[str, Handler] = {name: _dropping(count) for count, names in _DROP.items() for name in names.split()}
-    for name in ("hskip", "vskip", "kern", "mskip", "hangindent", "parindent", "baselineskip", "raise", "lower", "mkern"):
+    for name in ("vskip", "kern", "mskip", "hangindent", "parindent", "baselineskip", "raise", "lower", "mkern"):
         found[name] = _skipping(_GLUE)
     for name in ("penalty", "hangafter", "char", "spacefactor", "tolerance", "clubpenalty", "hyphenpenalty"):
         found[name] = _skipping(_NUMBER)
+    found["hskip"] = _hskip
     found |= dict.fromkeys(("url", "nolinkurl", "path", "burl", "urlalt", "bURL"), _url)
     found |= dict.fromkeys(("href", "Hurl", "hrefdoi", "bibhref"), _href)
     found |= dict.fromkeys(
@@ -201,7 +207,8 @@ def bibliography_commands() -> dict[str, Handler]:
         "begin": _environment, "end": _environment, "item": _space, "ensuremath": _next("formula"), "bysame": _printing("———"),
         "natexlab": _nothing, "newunit": _space, "and": _printing(" and "), "showDOI": _nothing, "showURL": _nothing,
         "hrulefill": _nothing, "urlprefix": _printing("URL "), "collaboration": _next("info:collaboration"),
-        "reflinktitle": _nothing, "xspace": _xspace,
+        "reflinktitle": _nothing, "showarticletitle": _next("info:title"),
+        "BIBforeignlanguage": _dropping(1), "xspace": _xspace,
     }  # fmt: skip
     found |= {name: _next(field) for name, field in _SPRINGER.items()}
     return found

@@ -15,7 +15,9 @@ from reflink.formats.latex.rendering import Handler, Renderer
 from reflink.names import divided, is_group
 from reflink.sources import values
 
-_TITLE: Final = re.compile(r"\\(?:title|icmltitle|Title|papertitle)\*?(?![A-Za-z@])\s*")
+_TITLE: Final = re.compile(r"\\(?:title|icmltitle|papertitle)\*?(?![A-Za-z@])\s*")
+#: The title behind the number of a report, in harvmac.
+_HARVMAC: Final = re.compile(r"\\Title\s{0,9}\{[^{}]{0,300}(?:\{[^{}]{0,300}\}[^{}]{0,300}){0,3}\}\s{0,9}(?=\{)")
 _AUTHOR: Final = re.compile(r"\\(?:author|icmlauthor|Author|authors)\*?(?![A-Za-z@])\s*")
 _BLOCK: Final = re.compile(r"\\IEEEauthorblockN\s*(?=\{)")
 _COLLABORATION: Final = re.compile(r"\\collaboration\s*(?=\{)")
@@ -47,7 +49,7 @@ _MAX_AUTHORS: Final = 10_000
 def front(project: Project, source: str | None) -> dict[str, Any]:
     """Return the fields of `reflink.entities.Paper` that the source states. ``source``: its name, which may be its arXiv id."""
     renderer = Renderer(project.macros, _commands(), len(project.text) // 4)
-    text = project.text
+    text = _HARVMAC.sub(r"\\title", project.text)
     found: dict[str, Any] = {
         "title": next(filter(None, (renderer.render(each).text for each in _arguments(text, _TITLE))), None)
     }

@@ -27,6 +27,10 @@ _DEFINITION: Final = re.compile(
     r"|let\s*\\(?P<f>[A-Za-z@]+|.)\s*=?\s*\\(?P<same>[A-Za-z@]+|.))"
 )
 _BRACE: Final = re.compile(r"[{}]|\\.", re.DOTALL)
+#: Shows that a macro is layout or decides something; without it, the arguments are printed.
+_LAYOUT: Final = re.compile(
+    r"\\(?:fontdimen|spaceskip|csname|if(?![fF]?thenelse)[A-Za-z]+|expandafter|catcode|futurelet|setbox|dimen|afterassignment)(?![a-z])"
+)
 _PARAMETER: Final = re.compile(r"#([1-9])")
 
 
@@ -97,7 +101,8 @@ def definitions(text: str) -> dict[str, Macro]:
             break
         defined = definition(text, found.start())
         if defined is not None and defined[1] is not None:
-            macros[defined[0]] = defined[1]
+            if not _LAYOUT.search(defined[1].body):
+                macros[defined[0]] = defined[1]
         else:
             unclosed += 1
     return macros

@@ -44,14 +44,13 @@ def read_fields(text: str, macros: Mapping[str, str]) -> Fields:
     for _ in range(_MAX_FIELDS):
         name = _NAME.match(text, at)
         if name is None:
-            break
+            at = text.find(",", at) + 1
+            if not at:
+                break
+            continue
         value, at = _read_value(text, name.end(), macros)
         if value.strip():
             found.setdefault(name[1].lower(), []).append(value[:MAX_VALUE])
-        comma = text.find(",", at)
-        if comma < 0:
-            break
-        at = comma + 1
     return found
 
 

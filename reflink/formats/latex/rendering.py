@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from reflink.formats.latex.macros import DEFINING, MAX_BODY, Macro, definition
+from reflink.formats.latex.macros import DEFINING, MAX_BODY, MAX_MACROS, Macro, definition
 from reflink.formats.latex.reader import Reader, skipped
 from reflink.formats.latex.symbols import ACCENTS, CHARACTERS, MATHEMATICAL, accented, character
 
@@ -237,7 +237,7 @@ class Renderer(Reader):
         start = source.rfind("\\", 0, self._at)
         if self.budget > 0 and (defined := definition(source, start)) is not None:
             self.budget -= defined[2] - start if defined[1] is not None else MAX_BODY
-            if defined[1] is not None and len(self.macros) < 10_000:
+            if defined[1] is not None and len(self.macros) < MAX_MACROS:
                 self.macros[defined[0]] = defined[1]
             self._at = max(defined[2], self._at)
 

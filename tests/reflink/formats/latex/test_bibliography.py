@@ -257,3 +257,40 @@ def test_the_works_of_a_merged_item_of_revtex_are_divided():
 
 def test_ids_of_references_are_stable():
     assert [each.id for each in parsed(BBL, source="p")[0].paper.references] == ["p#doe.1", "p#roe.1", "p#poe.1"]
+
+
+def test_acms_style():
+    source = r"""\bibitem[Doe et~al\mbox{.}(2020)]%
+        {doe}
+\bibfield{author}{\bibinfo{person}{Jane Doe}, {and} \bibinfo{person}{K.~P. van der Berg}.} \bibinfo{year}{2020}\natexlab{}.
+\newblock \showarticletitle{On tests}. In \bibinfo{booktitle}{\emph{Proc. of Tests}}, \bibfield{editor}{\bibinfo
+{person}{R. Roe}} (Ed.). \bibinfo{pages}{1--9}.
+\newblock
+\urldef\tempurl%
+\url{https://doi.org/10.5555/ab}
+\showDOI{\tempurl}"""
+    found = one(source)
+    assert (found["xml_id"], found["title"], found["venue"], found["year"]) == ("doe", "On tests", "Proc. of Tests", 2020)
+    assert (found["last_names"], found["editors"], found["first_page"]) == (["Doe", "van der Berg"], ["Roe"], "1")
+    assert found["ids"] == {"doi": "10.5555/ab"}
+    book = one(r"\bibitem{b}\bibinfo{person}{Jane Doe}. \bibinfo{year}{2020}. \bibinfo{booktitle}{\emph{A Book}}.")
+    assert (book["title"], "venue" in book) == ("A Book", False)
+
+
+def test_ieees_style():
+    source = r"""\providecommand{\BIBentrySTDinterwordspacing}{\spaceskip=0pt\relax}
+\providecommand{\BIBentryALTinterwordstretchfactor}{4}
+\providecommand{\BIBentryALTinterwordspacing}{\spaceskip=\fontdimen2\font plus
+\BIBentryALTinterwordstretchfactor\fontdimen3\font minus \fontdimen4\font\relax}
+\bibitem{doe}
+\BIBentryALTinterwordspacing
+J.~Doe, \emph{A Book}, ser. Tests.\hskip 1em plus 0.5em minus 0.4em\relax Press, 2010. [Online]. Available:
+  \url{http://a.b/c}
+\BIBentrySTDinterwordspacing"""
+    assert texts(source) == ["J. Doe, A Book, ser. Tests. Press, 2010. [Online]. Available: http://a.b/c"]
+
+
+def test_fields_of_amsrefs_without_commas_between_them():
+    entry = "\\bib{a}{article}{author={Doe, J.}\n journal={J. Tests}, title={On tests}\n year={2001}}"
+    (found,) = fields(f"\\begin{{biblist}}{entry}\\end{{biblist}}")
+    assert (found["last_names"], found["venue"], found["title"], found["year"]) == (["Doe"], "J. Tests", "On tests", 2001)
