@@ -13,7 +13,7 @@ from reflink.errors import TooLarge
 from reflink.folding import folded_words
 from reflink.formats.latex import records
 from reflink.formats.latex.biblatex import biblatex_entries
-from reflink.formats.latex.bibtex import amsrefs_entries, bibtex_entries
+from reflink.formats.latex.bibtex import amsrefs_entries, amstex_entries, bibtex_entries
 from reflink.formats.latex.citations import Reading
 from reflink.formats.latex.items import items
 from reflink.formats.latex.project import Project
@@ -47,11 +47,11 @@ def _entries(project: Project, reading: Reading) -> Iterator[Entry]:
     alone = _DOCUMENT.search(project.text) is None
     stated = {key: (kind, fields) for source in project.bibs for kind, key, fields in bibtex_entries(source)}
     some = False
-    for records_of, sign in ((biblatex_entries, "\\entry"), (amsrefs_entries, "\\bib")):
+    for records_of, sign in ((biblatex_entries, "\\entry"), (amsrefs_entries, "\\bib"), (amstex_entries, "\\endref")):
         if sign in text:
             for key, citation in records_of(text, reading.plain):
                 some = True
-                yield Entry(key, None, [citation] if citation else [])
+                yield Entry(key or None, None, [citation] if citation else [])
     if some and "\\bibitem" not in text:
         return
     for item in items(text, alone=alone):
@@ -64,7 +64,7 @@ def _entries(project: Project, reading: Reading) -> Iterator[Entry]:
         for key in _cited(text, stated):
             kind, fields = stated[key]
             citation = records.citation(kind, fields, reading.plain)
-            yield Entry(key, None, [citation] if citation else [])
+            yield Entry(key or None, None, [citation] if citation else [])
 
 
 def _cited(text: str, stated: dict[str, tuple[str, records.Fields]]) -> Iterator[str]:

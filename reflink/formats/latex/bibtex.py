@@ -1,4 +1,4 @@
-"""The entries of amsrefs and of BibTeX files, whose fields have the same syntax."""
+"""The entries of amsrefs and of BibTeX files, whose fields have the same syntax, and of AMS-TeX."""
 
 from __future__ import annotations
 
@@ -63,3 +63,35 @@ def bibtex_entries(text: str) -> Iterator[tuple[str, str, Fields]]:
             }
             fields.setdefault("booktitle", host[2].get("title", [""]))
         yield kind, name, fields
+
+
+_REF: Final = re.compile(r"\\ref(?![A-Za-z])(?=\s{0,20}\\(?:key|no|by|bysame|manyby|paper|book)(?![A-Za-z]))")
+_PART: Final = re.compile(
+    r"\\(key|no|by|bysame|manyby|paper|jour|vol|issue|yr|pages|page|book|bookinfo|inbook|publ|publaddr|eds|ed|paperinfo|toappear"
+    r"|finalinfo|lang|transl|moreref|procinfo|miscnote)(?![A-Za-z])"
+)
+#: Fields of BibTeX by commands of AMS-TeX.
+_AMSTEX: Final = {
+    "by": "author", "manyby": "author", "paper": "title", "jour": "journal", "vol": "volume", "issue": "number", "yr": "year",
+    "pages": "pages", "page": "pages", "book": "title", "inbook": "booktitle", "publ": "publisher", "eds": "editor", "ed": "editor",
+}  # fmt: skip
+_COMMA: Final = re.compile(r",\s*(?:and\s+)?")
+
+
+def amstex_entries(text: str, plain: Plain) -> Iterator[tuple[str, Citation | None]]:
+    """Yield key and citation of each entry \\ref ... \\endref of AMS-TeX; its key or number is its name."""
+    starts = list(_REF.finditer(text))
+    for number, found in enumerate(starts):
+        limit = starts[number + 1].start() if number + 1 < len(starts) else len(text)
+        end = text.find("\\endref", found.end(), limit)
+        content = text[found.end() : end if end >= 0 else limit][:MAX_VALUE]
+        parts = _PART.split(content)
+        stated = {name: value.strip(" \n\t,;") for name, value in zip(parts[1::2], parts[2::2], strict=True)}
+        fields: Fields = {}
+        for name, value in stated.items():
+            if name in _AMSTEX and value:
+                people = _AMSTEX[name] in ("author", "editor")
+                fields.setdefault(_AMSTEX[name], []).append(_COMMA.sub(" and ", value) if people else value)
+        kind = "article" if "jour" in stated else "book" if "book" in stated else ""
+        printed = plain(" ".join(value for name, value in stated.items() if name not in ("key", "no")))
+        yield plain(stated.get("key") or stated.get("no") or ""), citation(kind, fields, plain, text=printed)

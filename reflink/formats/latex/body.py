@@ -20,6 +20,8 @@ from reflink.formats.latex.rendering import Handler, Renderer
 _BIBLIOGRAPHY: Final = re.compile(
     r"\\begin\s{0,10}\{(?P<name>thebibliography|references|biblist|numberedbib)\}|\\(?P<biblatex>refsection\s*\{|sortlist\s*(?:\[[^\]]{0,100}\])?\{|datalist\[)"
 )
+#: Where a bibliography outside of an environment begins.
+_REST: Final = re.compile(r"\\(?:bibitem|Refs|listrefs)(?![A-Za-z@])")
 _LEVELS: Final = {"part": 0, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6}
 _SECTIONS: Final = {**_LEVELS, "newsec": 2, "subsec": 3, "subsubsec": 4, "heading": 2, "beginsection": 2, "chap": 1}
 _FORMULAS: Final = frozenset(
@@ -75,8 +77,8 @@ def _without_bibliography(text: str) -> str:
         parts.append(text[at : found.start()])
         at = min(stops, default=len(text))
     text = "".join((*parts, text[at:]))
-    bibitem = text.find("\\bibitem")
-    return text if bibitem < 0 else text[:bibitem]
+    rest = _REST.search(text)
+    return text[: rest.start()] if rest else text
 
 
 class _Body:

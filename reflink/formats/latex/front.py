@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from reflink.formats.latex.commands import bibliography_commands
-from reflink.formats.latex.macros import closing
+from reflink.formats.latex.macros import MAX_UNCLOSED, closing
 from reflink.formats.latex.project import Project
 from reflink.formats.latex.reader import bracket
 from reflink.formats.latex.rendering import Handler, Renderer
@@ -79,17 +79,19 @@ def _slashed(name: str) -> str:
 
 def _arguments(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
     """Yield the source of the argument of each command that the pattern finds, behind its optional ones."""
+    unclosed = 0
     for count, found in enumerate(pattern.finditer(text)):
+        if unclosed >= MAX_UNCLOSED or count > _MAX_AUTHORS:
+            return
         at = found.end()
         while text.startswith("[", at) and (end := bracket(text, at)) >= 0:
             at = end + 1
             while text[at : at + 1].isspace():
                 at += 1
         close = closing(text, at) if text.startswith("{", at) else -1
+        unclosed += close < 0
         if close >= 0:
             yield text[at + 1 : close]
-        if count > _MAX_AUTHORS:
-            return
 
 
 def _authors(text: str, renderer: Renderer) -> tuple[list[tuple[str, str]], list[str]]:

@@ -294,3 +294,20 @@ def test_fields_of_amsrefs_without_commas_between_them():
     entry = "\\bib{a}{article}{author={Doe, J.}\n journal={J. Tests}, title={On tests}\n year={2001}}"
     (found,) = fields(f"\\begin{{biblist}}{entry}\\end{{biblist}}")
     assert (found["last_names"], found["venue"], found["title"], found["year"]) == (["Doe"], "J. Tests", "On tests", 2001)
+
+
+def test_amstex():
+    source = r"""\input amstex
+\document A text.
+\Refs
+\ref \key AM\by P. S. Aspinwall, D. R. Morrison \paper
+ Topological field theory and rational curves \jour Commun. Math. Phys. \pages
+245--262\yr 1993 \vol 151\endref
+\ref\key 2 \by J. Doe\book A book of tests \publ Press \yr 1990\endref
+\endRefs
+\enddocument"""
+    first, second = fields(source)
+    assert (first["xml_id"], first["last_names"], first["venue"]) == ("AM", ["Aspinwall", "Morrison"], "Commun. Math. Phys.")
+    assert (first["title"], first["volume"]) == ("Topological field theory and rational curves", "151")
+    assert (first["year"], first["first_page"], first["last_page"]) == (1993, "245", "262")
+    assert (second["xml_id"], second["title"], second["publisher"], second["year"]) == ("2", "A book of tests", "Press", 1990)

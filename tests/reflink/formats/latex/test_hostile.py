@@ -39,6 +39,7 @@ HOSTILE = {
     "section in itself": "\\documentclass{a}\\begin{document}\\def\\a{\\section{\\a}}\\a",
     "bibs": "\\bib{a}{b}{" * (SIZE // 12),
     "lrefs": "\\lref\\a{" * (SIZE // 8),
+    "authors": "\\documentclass{a}" + "\\author{" * (SIZE // 8) + "\\author[" * (SIZE // 8),
     "hang": "\\begin{references}\n" + "\\hang " * (SIZE // 6),
     "spaces": "\\begin{references}" + " " * SIZE + "\n" * SIZE,
 }  # fmt: skip
