@@ -73,7 +73,8 @@ _PART: Final = re.compile(
 #: Fields of BibTeX by commands of AMS-TeX.
 _AMSTEX: Final = {
     "by": "author", "manyby": "author", "paper": "title", "jour": "journal", "vol": "volume", "issue": "number", "yr": "year",
-    "pages": "pages", "page": "pages", "book": "title", "inbook": "booktitle", "publ": "publisher", "eds": "editor", "ed": "editor",
+    "pages": "pages", "page": "pages", "book": "title", "inbook": "booktitle", "publ": "publisher",
+    "eds": "editor", "ed": "editor",
 }  # fmt: skip
 _COMMA: Final = re.compile(r",\s*(?:and\s+)?")
 
