@@ -55,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
             complain(given)
             code = SOME_FAILED
             continue
+        if not args.json and not any(parsed.paragraphs for parsed in given.papers):
+            complain(f"{name}: it has no text")
         for parsed in given.papers:
             contexts = contexts_of(parsed.paper, parsed.paragraphs)
             links = linking(parsed.paper.references)
@@ -62,8 +64,6 @@ def run(args: argparse.Namespace) -> int:
                 for reference in parsed.paper.references:
                     write_json(_record(reference, contexts[reference.id], links.get(reference.id)))
             else:
-                for warning in () if parsed.paragraphs else ("it has no text",):
-                    complain(f"{name}: {warning}")
                 _show(parsed.paper, contexts, links)
                 found.update(_counts(parsed, contexts))
     if not args.json:

@@ -13,7 +13,8 @@ from reflink.entities import Reference
 Number = tuple[str, int]
 
 _LABEL: Final = re.compile(r"[\[({<*•]{0,2}\s?([A-Za-z]{0,2})\s?(\d{1,5})\s?[\])}>.:*•\-–]{0,3}")
-_YEARS: Final = range(1500, 2100)
+#: Numbers that may be years.
+YEARS: Final = range(1500, 2100)
 #: Maximum number of entries of a range.
 MAX_RANGE: Final = 200
 
@@ -35,36 +36,37 @@ class Entries:
         for reference in references:
             works.setdefault(reference.id.rpartition(".")[0], []).append(reference)
         self.all: list[Entry] = []
-        self._places: dict[str, int] = {}
-        self._numbered: dict[Number, int] = {}
+        #: None: several entries have the name or number.
+        self._places: dict[str, int | None] = {}
+        self._numbered: dict[Number, int | None] = {}
         for place, entry in enumerate(works.values()):
             label = entry[0].label or ""
             self.all.append(Entry(tuple(each.id for each in entry), _number(label), bool(label)))
-            if entry[0].xml_id:
-                self._places.setdefault(entry[0].xml_id, place)
-            if (number := self._number(place)) is not None:
-                self._numbered.setdefault(number, place)
+            if name := entry[0].xml_id:
+                self._places[name] = None if name in self._places else place
+            if (number := self.number(place)) is not None:
+                self._numbered[number] = None if number in self._numbered else place
 
     def places(self, names: Sequence[str]) -> tuple[int, ...]:
         """Return the distinct places, from 0, of the entries with these names in their file; without unknown names.
 
-        Of several entries with one name the first counts, as in a browser.
+        A name of several entries, such as those of chapters that are one paper, is as an unknown one.
         """
-        return tuple(dict.fromkeys(self._places[name] for name in names if name in self._places))
+        return tuple(dict.fromkeys(place for name in names if (place := self._places.get(name)) is not None))
 
     def numbered(self, number: Number, near: int, start: Number) -> int | None:
         """Return the place of the entry with a number, if the entry at ``near`` has the number ``start``; else None.
 
-        Of entries with one number, in lists of their own, that in the list of ``near`` counts.
+        Of entries with one number, in lists of their own, only that in the list of ``near`` counts.
         """
-        if self._number(near) != start or number[0] != start[0]:
+        if self.number(near) != start or number[0] != start[0]:
             return None
         place = near + number[1] - start[1]
-        if 0 <= place < len(self.all) and self._number(place) == number:
+        if 0 <= place < len(self.all) and self.number(place) == number:
             return place
         return self._numbered.get(number)
 
-    def _number(self, place: int) -> Number | None:
+    def number(self, place: int) -> Number | None:
         """Return the printed number of an entry; without labels its place is its number."""
         entry = self.all[place]
         return entry.number if entry.labelled else ("", place + 1)
@@ -80,7 +82,7 @@ class Entries:
         if not self.all[first].labelled:
             end = first + stop[1] - start[1]
             # Without labels the place is the number. Of a second list, the places of both ends show the distance.
-            if first + 1 != start[1] and (last is None or start[1] in _YEARS):
+            if first + 1 != start[1] and (last is None or start[1] in YEARS):
                 return None
             if (last is not None and last != end) or end >= len(self.all) or stop[1] > len(self.all):
                 return None

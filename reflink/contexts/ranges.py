@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from reflink.contexts.entries import Entries, Number
+from reflink.contexts.entries import YEARS, Entries, Number
 from reflink.contexts.paragraphs import Paragraph
 
 #: Dashes, as part of a class of characters.
@@ -18,6 +18,15 @@ _BETWEEN: Final = re.compile(rf"[\])}}\s]{{0,4}}(?:[{_DASHES}]{{1,2}}|\s(?:to|th
 _WITHIN: Final = re.compile(
     rf"(?<![\w.{_DASHES}])([A-Za-z]{{0,2}})(\d{{1,5}})\s?(?:[{_DASHES}]{{1,2}}|\sto\s)\s?([A-Za-z]{{0,2}})(\d{{1,5}})(?![\w.]?[\w{_DASHES}])"
 )
+#: A number that is no link, with the dash between it and one that is: the last of a range, and the first.
+_PLAIN_LAST: Final = re.compile(
+    rf"[\])}}\s]{{0,4}}[{_DASHES}]{{1,2}}[\[({{\s]{{0,4}}([A-Za-z]{{0,2}})(\d{{1,5}})(?=\s?[\])}},;])"
+)
+_PLAIN_FIRST: Final = re.compile(
+    rf"(?:[\[({{,;]\s?)([A-Za-z]{{0,2}})(\d{{1,5}})[\])}}\s]{{0,4}}[{_DASHES}]{{1,2}}[\[({{\s]{{0,4}}$"
+)
+#: Maximum number of characters from the opening bracket to a range.
+_MAX_BRACKET: Final = 300
 _ONLY_DASHES: Final = re.compile(rf"[\s{_DASHES}]*")
 _ANY: Final = re.compile(r"([A-Za-z]{0,2})(\d{1,5})")
 #: What precedes pages: "p. 3-5", "2010: 3-5".
@@ -57,6 +66,12 @@ def cited(paragraph: Paragraph, entries: Entries, limit: int) -> tuple[list[list
                 own.sort(key=lambda slot: slot.place)
                 limit -= len(inside)
         slots.append(own)
+    for first, last, whole in _half_linked(paragraph, named, entries):
+        known = {slot.place for at in range(first, last + 1) for slot in slots[at]}
+        if limit > 0:
+            slots[first] += [Slot(first, place, True) for place in whole if place not in known]
+            slots[first].sort(key=lambda slot: slot.place)
+            limit -= len(whole)
     joined: set[int] = set()
     for first, last, whole in _pairs(paragraph, named, entries):
         joined.update(range(first, last))
@@ -70,7 +85,11 @@ def cited(paragraph: Paragraph, entries: Entries, limit: int) -> tuple[list[list
 
 def _inside(marker: str, places: Sequence[int], entries: Entries) -> Iterator[int]:
     """Yield the places that one marker names by ranges, such as "3–5", and by a list of numbers, such as "3, 8"."""
-    numbers = [_number(*found.groups()) for found in _ANY.finditer(marker)]
+    ranges = _WITHIN.finditer(marker)
+    within = [(found, _number(found[1], found[2]), _number(found[3] or found[1], found[4])) for found in ranges]
+    # The "2" of "10–2" is entry 12.
+    short = {found.start(3) for found, start, stop in within if stop[1] < start[1]}
+    numbers = [_number(*found.groups()) for found in _ANY.finditer(marker) if found.start() not in short]
     listed = len(numbers) > 1 and _UNLISTED.search(marker) is None
     known: list[int] = list(places)
     for number in numbers if listed else ():
@@ -78,11 +97,12 @@ def _inside(marker: str, places: Sequence[int], entries: Entries) -> Iterator[in
         if (place := entries.numbered(number, places[0], numbers[0])) is not None:
             known.append(place)
             yield place
-    for found in _WITHIN.finditer(marker):
+    for found, start, stop in within:
         if _PAGES.search(marker[max(0, found.start() - 5) : found.start()]):
             continue
-        start = _number(found[1], found[2])
-        stop = _number(found[3] or found[1], found[4])
+        if stop[1] < start[1]:
+            yield from _whole(places[-_ENDS:], places[-_ENDS:], start, stop, entries) or ()
+            continue
         for place in known:
             if (whole := entries.from_to(place, start, stop)) is not None:
                 yield from whole
@@ -111,11 +131,57 @@ def _pairs(paragraph: Paragraph, named: Sequence[Sequence[int]], entries: Entrie
 
 
 def _whole(firsts: Iterable[int], lasts: Sequence[int], start: Number, stop: Number, entries: Entries) -> range | None:
+    """Return the range from one of ``firsts`` to one of ``lasts``. "10–2" is 10–12 if the last one is entry 12."""
+    full = _in_full(start, stop)
     for first in firsts:
         for last in lasts:
-            if (whole := entries.from_to(first, start, stop, last)) is not None:
+            if full != stop and entries.number(last) != full:
+                continue
+            if (whole := entries.from_to(first, start, full, last)) is not None:
                 return whole
     return None
+
+
+def _in_full(start: Number, stop: Number) -> Number:
+    """Return the last number of a range with the digits that it shares with the first one."""
+    first, last = str(start[1]), str(stop[1])
+    return (stop[0] or start[0], int(first[: -len(last)] + last)) if stop[1] < start[1] else stop
+
+
+def _half_linked(paragraph: Paragraph, named: Sequence[Sequence[int]], entries: Entries) -> Iterator[tuple[int, int, range]]:
+    """Yield the ranges in brackets of which one end is a link and the other end is a plain number, as `_pairs` does."""
+    text, mentions = paragraph.text, paragraph.mentions
+    shown = [at for at, each in enumerate(mentions) if not _ONLY_DASHES.fullmatch(text, each.start, each.stop)]
+    for at, before, after in zip(shown, [-1, *shown], [*shown[1:], len(mentions)], strict=False):
+        if not named[at]:
+            continue
+        start, stop = mentions[at].start, mentions[at].stop
+        tail = text[max(start, stop - 20) : stop]
+        if (own := _FIRST.search(tail)) is not None and not _UNLISTED.search(tail):
+            begin, end = stop - len(tail) + own.start(1), stop - len(tail) + own.end(2)
+            plain = _PLAIN_LAST.match(text, end)
+            free = plain is not None and (after == len(mentions) or plain.end() <= mentions[after].start)
+            if plain is not None and free and not text[begin - 1 : begin].isalnum() and _bracketed(text, begin):
+                first, last = _number(own[1], own[2]), _number(plain[1] or own[1], plain[2])
+                whole = None if first[1] in YEARS else entries.from_to(named[at][-1], first, last)
+                if whole is not None:
+                    yield at, after - 1, whole
+        if (own := _LAST.match(text, start, stop)) is not None and not _UNLISTED.search(text, start, min(stop, start + 20)):
+            far = max(mentions[before].stop if before >= 0 else 0, own.start(1) - 20)
+            plain = _PLAIN_FIRST.search(text, far, own.start(1))
+            if plain is not None and _bracketed(text, plain.start(1)):
+                first, last = _number(plain[1], plain[2]), _number(own[1] or plain[1], own[2])
+                place = named[at][0] - last[1] + first[1]
+                if place >= 0 and first[1] not in YEARS:
+                    whole = entries.from_to(place, first, last)
+                    if whole is not None and whole[-1] == named[at][0]:
+                        yield at, at, whole
+
+
+def _bracketed(text: str, at: int) -> bool:
+    """Return whether a place of a text is within brackets."""
+    far = max(0, at - _MAX_BRACKET)
+    return any(text.rfind(opening, far, at) > text.rfind(closing, far, at) for opening, closing in ("()", "[]", "{}"))
 
 
 def _number(letters: str, digits: str) -> Number:

@@ -63,6 +63,17 @@ def test_contexts_of_a_paper_without_text(reflink: Reflink, paper: Path) -> None
     assert [line["contexts"] for line in answer.json] == [[], []]
 
 
+def test_contexts_tells_once_that_a_file_has_no_text(reflink: Reflink, tmp_path: Path) -> None:
+    part = PAPER[PAPER.index("<front>") : PAPER.rindex("</article>")].replace("10.1000/citing", "10.1000/part")
+    part = f'<response id="x1">{part}</response>'
+    for body, times in (("", 1), (BODY, 0)):
+        path = tmp_path / "two.xml"
+        path.write_text(PAPER.replace("<back>", f"{body}<back>").replace("</article>", f"{part}</article>"))
+        answer = reflink("contexts", path)
+        assert "4 references" in answer.err
+        assert answer.err.count("no text") == times
+
+
 def test_contexts_reports_unreadable_papers_and_links(reflink: Reflink, cited: Path, tmp_path: Path) -> None:
     answer = reflink("contexts", tmp_path / "absent.xml", cited, "--json")
     assert answer.code == 1

@@ -42,6 +42,15 @@ def cited(text: str, of: Paper | None = None) -> list[int]:
         pytest.param("so.<9 11–12|r9>", [9, 11, 12], id="a list with spaces, linked to its first entry"),
         pytest.param("so <refs. 3 and 5|r3 r5>.", [3, 5], id="a list in words"),
         pytest.param("so [<3|r3>–<4|r4>].", [3, 4], id="neighbours"),
+        pytest.param("so [<3|r3>–5].", [3, 4, 5], id="the last is no link"),
+        pytest.param("so [<1|r1>, <3|r3>–5, <9|r9>].", [1, 3, 4, 5, 9], id="the last is no link, within a list"),
+        pytest.param("so <[3|r3>–5].", [3, 4, 5], id="the last is no link, a bracket within the link"),
+        pytest.param("so [<3|r3>]–[5].", [3, 4, 5], id="the last is no link, two pairs of brackets"),
+        pytest.param("so [3–<5|r5>].", [3, 4, 5], id="the first is no link"),
+        pytest.param("so [<1|r1>, 3–<5|r5>].", [1, 3, 4, 5], id="the first is no link, within a list"),
+        pytest.param("so [3]–[<5|r5>].", [3, 4, 5], id="the first is no link, two pairs of brackets"),
+        pytest.param("so [<10|r10>–<2|r12>].", [10, 11, 12], id="the last one is shortened"),
+        pytest.param("so [<10–2|r10 r12>].", [10, 11, 12], id="the last one is shortened, one link"),
     ],
 )
 def test_a_range_names_the_entries_between_its_ends(text: str, numbers: list[int]) -> None:
@@ -64,6 +73,20 @@ def test_a_range_names_the_entries_between_its_ends(text: str, numbers: list[int
         pytest.param("so (<p. 1–3|r1>).", [1], id="pages that look like the entries' numbers"),
         pytest.param("so [<3–5|r9>].", [9], id="the number of another entry"),
         pytest.param("so [<3–50|r3>].", [3], id="beyond the end"),
+        pytest.param("so [<3|r3>–50].", [3], id="beyond the end, no link"),
+        pytest.param("so <3|r3>–5, we", [3], id="the last is no link, without brackets"),
+        pytest.param("so (x) <3|r3>–5; we (y)", [3], id="the last is no link, outside brackets"),
+        pytest.param("so (<2|r2>-4 Kb).", [2], id="a measure"),
+        pytest.param("so (10<3|r3>–5).", [3], id="an exponent"),
+        pytest.param("so (<Smith 3|r3>–5).", [3], id="the last is no link, a name before"),
+        pytest.param("so (0.3–<5|r5>).", [5], id="a decimal before"),
+        pytest.param("so (IL-3–<5|r5>).", [5], id="a name before"),
+        pytest.param("so 3–<5|r5>.", [5], id="the first is no link, without brackets"),
+        pytest.param("so [<3|r4>–5].", [4], id="the last is no link, the first is another entry"),
+        pytest.param("so [3–<5|r6>].", [6], id="the first is no link, the last is another entry"),
+        pytest.param("so [<3|r3>–<5|r9>, 6].", [3, 9], id="a link that is no plain number"),
+        pytest.param("so [<10|r10>–<2|r2>].", [2, 10], id="a last one that is not shortened"),
+        pytest.param("so [<10–2|r10>].", [10], id="a shortened last one without a link"),
     ],
 )
 def test_what_is_no_range_names_only_its_links(text: str, numbers: list[int]) -> None:
@@ -78,12 +101,17 @@ def test_years_are_no_range(text: str) -> None:
 
 def test_years_are_no_range_in_a_bibliography_of_thousands() -> None:
     assert cited("(<2001|r1>–<2003|r3>)", paper([None] * 2_500)) == [1, 3]
+    assert cited("(<2001|r2001>–2003)", paper([None] * 2_500)) == [2001]
+    assert cited("(2001–<2003|r2003>)", paper([None] * 2_500)) == [2003]
 
 
 def test_without_labels_the_place_is_the_number() -> None:
     assert cited("[<3|r3>–<5|r5>]", paper([None] * 12)) == [3, 4, 5]
     assert cited("[<3–5|r3>]", paper([None] * 12)) == [3, 4, 5]
     assert cited("[<3–5|r4>]", paper([None] * 12)) == [4]
+    assert cited("[<3|r3>–5]", paper([None] * 12)) == cited("[3–<5|r5>]", paper([None] * 12)) == [3, 4, 5]
+    assert cited("[<3|r4>–5]", paper([None] * 12)) == [4]
+    assert cited("[3–<5|r6>]", paper([None] * 12)) == [6]
 
 
 def test_labels_count_more_than_places() -> None:
@@ -103,6 +131,12 @@ def test_a_second_list_has_numbers_of_its_own() -> None:
     assert cited("[<2|r8>–<4|r10>]", paper(labels)) == [8, 9, 10]
     assert cited("[<2, 4|r8>]", paper(labels)) == [8, 10]
     assert cited("[<2|r2>–<4|r10>]", paper(labels)) == [2, 10]
+    assert cited("[<2|r8>–4]", paper(labels)) == cited("[2–<4|r10>]", paper(labels)) == [8, 9, 10]
+
+
+def test_a_number_of_several_entries_elsewhere_names_none() -> None:
+    labels = ["7", "1", "2", "4", "1", "2", "4"]
+    assert cited("[<7, 2|r1>]", paper(labels)) == [1]
 
 
 def test_a_range_is_bounded() -> None:
@@ -118,6 +152,12 @@ def test_the_entries_between_are_implied_and_belong_to_the_first_end() -> None:
     assert (between.start, between.stop, between.marker) == (4, 5, "3")
     assert between.group == ("p#r3.1", "p#r5.1")
     assert between.text == "so CIT MAINCIT CIT ."
+
+
+def test_the_entries_before_a_link_are_implied_and_in_order() -> None:
+    found = contexts_of(numbered(6), [paragraph("so [3–<5|r5>].")])
+    assert [found[f"p#r{number}.1"][0].implied for number in (3, 4, 5)] == [True, True, False]
+    assert found["p#r5.1"][0].group == ("p#r3.1", "p#r4.1")
 
 
 def test_an_entry_that_is_named_is_not_implied_again() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reflink.contexts import contexts_of
 from reflink.contexts.paragraphs import Paragraph
 from reflink.errors import NotAPaper, TooLarge
 from reflink.formats import Content, Options, parse
@@ -47,12 +48,45 @@ def mentions(body: str, **parts: str) -> list[tuple[str, tuple[str, ...]]]:
         (xref("r1", ""), ("", ("r1",))),
         (xref("r9", "9"), ("9", ("r9",))),
         (xref("r9 r1", "9"), ("9", ("r1",))),
-        (xref("", "9"), ("9", ())),
+        (xref("", "[2]."), ("[2].", ("r2",))),
+        ('<xref ref-type="bibr">2</xref>', ("2", ("r2",))),
+        (xref("R1", "1"), ("1", ("r1",))),
+        (xref("R1 C2", "1,2"), ("1,2", ("r1", "r2"))),
         (f"<italic><bold>{xref('r1', 'A<xref/>b')}</bold></italic>", ("Ab", ("r1",))),
     ],
 )
 def test_a_mention_has_the_exact_text_of_its_link(link: str, expected: tuple[str, tuple[str, ...]]) -> None:
     assert mentions(f"<p>So\n it is [{link}] .</p>") == [expected]
+
+
+@pytest.mark.parametrize(
+    "link", ['<xref ref-type="bibr">9</xref>', xref("", "9"), xref("", ""), xref(" ; ", "9"), "<xref>2</xref>"]
+)
+def test_a_link_to_nothing_is_text(link: str) -> None:
+    assert mentions(f"<p>So [{link}].</p>") == []
+
+
+def _twice(first: str, second: str, link: str) -> list[str]:
+    """Return the works with a context, of an article with two entries and a link."""
+    data = article(f"{first}{second}", body=f"<p>So [{link}].</p>")
+    (found,) = parse(Content(data, "x"), options=Options(text=True))
+    return [name.partition("#")[2] for name, each in contexts_of(found.paper, found.paragraphs).items() if each]
+
+
+def test_a_name_of_several_entries_is_not_assigned() -> None:
+    entry = '<ref id="{}"><label>{}</label><mixed-citation id="{}">Work of {}.</mixed-citation></ref>'
+    one, other, same = entry.format("a", 1, "x", 1), entry.format("b", 2, "x", 2), entry.format("a", 2, "y", 2)
+    assert _twice(one, other, xref("a", "1")) == ["a.1"]
+    assert _twice(one, other, xref("x", "1")) == []
+    assert _twice(one, same, xref("a", "1")) == []
+    assert _twice(one, entry.format("b", 1, "y", 2), xref("", "1")) == []
+    assert _twice(one, entry.format("A", 2, "y", 2), xref("a", "1")) == ["a.1"]
+    assert _twice(entry.format("aB", 1, "x", 1), entry.format("Ab", 2, "y", 2), xref("ab", "1")) == []
+
+
+def test_an_entry_of_several_works_is_assigned() -> None:
+    several = '<ref id="a"><mixed-citation id="x">Work 1.</mixed-citation><mixed-citation id="y">Work 2.</mixed-citation></ref>'
+    assert _twice(several, "", xref("a", "1")) == _twice(several, "", xref("y", "1")) == ["a.1", "a.2"]
 
 
 @pytest.mark.parametrize("kind", ["fig", "table", "sec", "aff", "fn"])
