@@ -104,7 +104,9 @@ def _entries(xref: etree._Element, names: _Names) -> tuple[str, ...] | None:
 
 def _label(element: etree._Element) -> str:
     """Return the text of an element without punctuation around it; empty if it is too long for a label."""
-    if len(list(islice(element.iter(), _MAX_LABEL))) == _MAX_LABEL:
+    # Links within each other would have many elements, or a long text, read again for each of them.
+    inside = list(islice(element.iter(), _MAX_LABEL))
+    if len(inside) == _MAX_LABEL or sum(len(each.text or "") for each in inside) > 20 * _MAX_LABEL:
         return ""
     text = _collapsed(text_of(element))
     return text.strip(_AROUND) if len(text) <= _MAX_LABEL else ""

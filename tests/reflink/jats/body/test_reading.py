@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -235,6 +237,15 @@ def test_nested_elements_take_linear_time(name: str) -> None:
     filling = "<xref/>" * 50_000
     body = f"{f'<{name}>' * 200}{filling}{xref('r1', '1')}{filling}{f'</{name}>' * 200}"
     assert ("1", ("r1",)) in mentions(body)
+
+
+@pytest.mark.parametrize("filling", ["a b " * 2_000_000, '<xref ref-type="bibr"/>' * 50_000])
+def test_nested_links_without_a_name_take_linear_time(filling: str) -> None:
+    """Reading their texts again for each of them would be a minute."""
+    nested = '<xref ref-type="bibr">' * 200 + filling + "</xref>" * 200
+    start = time.perf_counter()
+    assert mentions(f"<p>{nested}{xref('', '1')}</p>") == [("1", ("r1",))]
+    assert time.perf_counter() - start < 10
 
 
 @settings(max_examples=examples(40))
