@@ -33,6 +33,11 @@ _SMALL: Final = 20_000
 _VARIANTS: Final = 20
 _LARGEST_SAMPLE: Final = 2_000_000
 _LIMITS: Final = ((2_000, 256, 20_000), (64 * 2**20, 6, 20_000), (64 * 2**20, 256, 2), (0, 256, 20_000), (64 * 2**20, 256, 0))
+_VALUES: Final = (
+    None, True, 0, -1, 2**70, 1.5, "", " ", "a\x00b", "10.1000/x", "10.1000/y z", "2004", "1-9", "x" * 20_000, [], {},
+    "é<i>t</i>&amp;",
+    [None], [[[]]], {"": None}, "BIBREF0", "b0", "\ud83d\ude00", "2004-99-99",
+)  # fmt: skip
 _NAMED: Final = (NotAPaper, TooLarge, PackageMissing)
 
 
@@ -70,7 +75,11 @@ class Samples:
             data = data[: rng.randrange(len(data) + 1)] + other[rng.randrange(len(other) + 1) :]
             names.append("splice")
         markup = data.lstrip()[:1] == b"<"
-        for _ in range(0 if rng.random() < 0.03 else min(1 + int(rng.expovariate(0.7)), 8)):
+        count = 0 if rng.random() < 0.03 else min(1 + int(rng.expovariate(0.7)), 8)
+        if data.lstrip()[:1] in (b"{", b"[") and rng.random() < 0.8:
+            data, count = _other_values(rng, data, count), 0
+            names.append("values")
+        for _ in range(count):
             mutation = rng.choice(rng.choice((BYTES, MARKUP, TEXT) if markup else (BYTES, BYTES, TEXT)))
             data = mutation(rng, data)[:LARGEST]
             names.append(mutation.__name__)
@@ -211,6 +220,28 @@ def _smaller(rng: Random, data: bytes) -> bytes:
     start = rng.randrange(len(lines))
     kept = [line for at, line in enumerate(lines) if at < 30 or start <= at < start + 150 or rng.random() < keep / 4]
     return b"".join(kept)[:LARGEST]
+
+
+def _other_values(rng: Random, data: bytes, count: int) -> bytes:
+    """Replace values anywhere in JSON by others, or by values of other types."""
+    try:
+        value = [json.loads(data)]
+    except ValueError:
+        return data
+    for _ in range(count):
+        inside: Any = value
+        while True:
+            place = rng.choice(list(inside) if isinstance(inside, dict) else range(len(inside)))
+            if not (isinstance(inside[place], list | dict) and inside[place] and rng.random() < 0.9):
+                break
+            inside = inside[place]
+        if rng.random() < 0.2 and inside is not value:
+            del inside[place]
+            if not inside:
+                break
+        else:
+            inside[place] = rng.choice((*_VALUES, [inside[place]], {"x": inside[place]}))
+    return json.dumps(value[0], ensure_ascii=False).encode(errors="replace")
 
 
 def _thinned(rng: Random, root: etree._Element, keep: float) -> bytes:
