@@ -19,6 +19,8 @@ from reflink.recognition.kinds import kind_of
 #: Maximum characters per paper of the citations whose fields are inferred, which bounds the time (5-6 µs a character). It is
 #: 20,000 citations of 100 characters; the longest real bibliographies have a tenth of it.
 MAX_INFERRED: Final = 2_000_000
+#: Maximum length, in characters, of XML id, label and kind, which are attributes of any length in hostile files.
+_MAX_NAME: Final = 1_000
 #: Maximum length, in characters, of an XML id that is used in a reference's id.
 _MAX_XML_ID: Final = 100
 
@@ -51,11 +53,13 @@ def references(
     remaining, unread = MAX_INFERRED, 0
     for entry, key in zip(found, _keys(found), strict=True):
         about: dict[str, Any] = {"citing": citing}
-        if entry.xml_id and (xml_id := allowed(entry.xml_id)):
+        if entry.xml_id and (xml_id := allowed(entry.xml_id)[:_MAX_NAME]):
             about["xml_id"] = xml_id
-        if entry.label and (label := line(entry.label)):
+        if entry.label and (label := line(entry.label)[:_MAX_NAME].rstrip()):
             about["label"] = label
         for ordinal, citation in enumerate(entry.works, start=1):
+            if len(citation.get("kind") or "") > _MAX_NAME:
+                citation["kind"] = citation["kind"][:_MAX_NAME].rstrip()
             if infer and citation.keys().isdisjoint(DESCRIBING):
                 text = raw_query(citation)
                 remaining -= len(text)

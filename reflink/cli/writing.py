@@ -45,7 +45,7 @@ class Writer:
     def write(self, given: Input, links: Sequence[Link], catalog: Catalog) -> bool:
         """Write one file with its links. Return False, after a message, if it cannot be written.
 
-        Raises BadRecord for a second file on stdout, and OSError.
+        Raises BadRecord for a second file on stdout, and for an input that would be replaced; OSError.
         """
         works = {link.reference: catalog.get(link.cited) if link.cited else None for link in links}
         decisions = {link.reference: Decision(link, works[link.reference]) for link in links}
@@ -54,7 +54,9 @@ class Writer:
         except ReflinkError as error:
             complain(error)
             return False
-        name = PurePath(given.name.rpartition(":")[2] if self._folder else given.name).name.removesuffix(".gz")
+        file = Path(given.name)
+        inside = given.name if file.exists() else given.name.rpartition(":")[2]  # of an archive
+        name = PurePath(inside).name.removesuffix(".gz")
         if name in self._names or (self._names and self._folder is None):
             if self._folder is None:
                 raise BadRecord("--format writes one paper to stdout: use --out for several")
@@ -65,6 +67,8 @@ class Writer:
             sys.stdout.buffer.write(data)
         else:
             path = self._folder / name
-            with durable.replacing(path, path.with_name(f".{name}.partial")) as file:
-                file.write(data)
+            if path.exists() and file.exists() and path.samefile(file):
+                raise BadRecord(f"--out {self._folder}: {given.name} would be replaced: choose another folder")
+            with durable.replacing(path, path.with_name(f".{name}.partial")) as written:
+                written.write(data)
         return True

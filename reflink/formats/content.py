@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from functools import cached_property
 from typing import Any, Final
 
 import orjson
 
-from reflink.errors import NotAPaper
-from reflink.markup.encoding import as_ascii_like
+from reflink.markup.encoding import wide_encoding
+from reflink.markup.entities import doctype_end
 
-#: Bytes in which the root element is searched.
-_HEAD: Final = 1 << 16
-_BEFORE: Final = (
-    rb"(?:\s|<\?(?:[^?]|\?(?!>)){0,2000}\?>|<!--(?:[^-]|-(?!->)){0,20000}-->|<!DOCTYPE(?:[^\[<>]|\[[^\]]{0,20000}\])*>)*"
-)
+#: Bytes of XML in another encoding in which the root element is searched.
+_HEAD: Final = 1 << 20
 _NAME: Final = rb"<((?:[\w.-]+:)?[A-Za-z_][\w.-]*)"
-_ROOT: Final = re.compile(_BEFORE + _NAME + rb"((?:[^\"'<>]|\"[^\"]*\"|'[^']*')*)")
-_CHILD: Final = re.compile(rb">" + _BEFORE + _NAME)
+_ROOT: Final = re.compile(_NAME + rb"((?:[^\"'<>]|\"[^\"]*\"|'[^']*')*)")
+_CHILD: Final = re.compile(_NAME)
+_WHITE: Final = re.compile(rb"\s*")
+_BOM: Final = codecs.BOM_UTF8
+#: What may stand before an element, and its end.
+_SKIPPED: Final = ((b"<?", b"?>"), (b"<!--", b"-->"))
 _SPACE: Final = re.compile(rb"\sxmlns(?::([\w.-]+))?\s*=\s*[\"']([^\"']*)[\"']")
 
 
@@ -45,18 +47,16 @@ class Content:
 
     @cached_property
     def _start(self) -> tuple[str, str, str] | None:
-        head = self.data[:_HEAD]
-        if head.lstrip()[:1] != b"<":
-            try:
-                head = as_ascii_like(head, self.name, [])
-            except NotAPaper:
-                return None
-        found = _ROOT.match(head)
+        data = self.data
+        if (wide := wide_encoding(data)) is not None:
+            data = data[:_HEAD].decode(wide, "replace").encode("utf-8", "replace")
+        found = _ROOT.match(data, _element_start(data, len(_BOM) if data.startswith(_BOM) else 0))
         if found is None:
             return None
         prefix, _, local = found[1].rpartition(b":")
         spaces = {each[1]: each[2] for each in _SPACE.finditer(found[2])}
-        child = _CHILD.match(head, found.end())
+        closed = data[found.end() : found.end() + 1] == b">"
+        child = _CHILD.match(data, _element_start(data, found.end() + 1)) if closed else None
         names = (local, spaces.get(prefix or None, b""), child[1].rpartition(b":")[2] if child else b"")
         first, space, second = (name.decode("utf-8", "replace") for name in names)
         return first, space, second
@@ -80,3 +80,19 @@ class Content:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError:
             return self.data.decode("cp1252", "replace")
+
+
+def _element_start(data: bytes, at: int) -> int:
+    """Return the place behind white space, processing instructions, comments and a DOCTYPE."""
+    while True:
+        white = _WHITE.match(data, at)
+        at = white.end() if white else at
+        end = -1
+        for opening, closing in _SKIPPED:
+            if data.startswith(opening, at) and (closed := data.find(closing, at)) >= 0:
+                end = closed + len(closing)
+        if data.startswith(b"<!DOCTYPE", at):
+            end = doctype_end(data, at)
+        if end < 0:
+            return at
+        at = end

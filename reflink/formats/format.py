@@ -1,6 +1,6 @@
 """The contract of a format.
 
-1. `recognises` is true for at most the content that `parse` reads. It looks at the root element, the keys of JSON, the first
+1. `recognises` returns true only for content that `parse` can read. It looks at the root element, the keys of JSON, the first
    bytes or the text, and is cheap.
 2. `parse` never raises anything but NotAPaper, TooLarge and PackageMissing for any bytes, in time and memory that ``limits``
    bound. It reads no network and no file.

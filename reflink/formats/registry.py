@@ -73,7 +73,7 @@ def format_of(content: Content) -> Format:
     for each in formats():
         if each.recognises(content):
             return each
-    if content.root is not None:
+    if content.root is not None or content.data.lstrip()[:1] == b"<":
         return format_named(_XML)
     raise NotAPaper(f"{content.name}: {_likeness(content)}; known formats: {', '.join(NAMES)}")
 

@@ -35,11 +35,11 @@ def without_doctype(data: bytes, warnings: list[str]) -> bytes:
 def doctype_span(data: bytes) -> tuple[int, int]:
     """Return start and end of the DOCTYPE; zeros if there is none that can be delimited."""
     start = data.find(b"<!DOCTYPE")
-    end = _doctype_end(data, start) if start >= 0 else -1
+    end = doctype_end(data, start) if start >= 0 else -1
     return (start, end) if end >= 0 else (0, 0)
 
 
-def _doctype_end(data: bytes, start: int) -> int:
+def doctype_end(data: bytes, start: int) -> int:
     """Return the end of the DOCTYPE that begins at ``start``; -1 if it cannot be determined."""
     at, depth = start + len(b"<!DOCTYPE"), 0  # depth: 1 in the internal subset, 2 in a declaration there
     while found := _DOCTYPE_STEP.search(data, at):

@@ -116,7 +116,7 @@ class ParserStage(Stage[Papers, NoView]):
     def _content(self, record: Received) -> bytes:
         data = record.value or b""
         match record.header(CONTENT_HEADER) or "paper":
-            case "paper" | "xml":  # the name of the days when every paper was XML
+            case "paper" | "xml":  # former name of "paper"
                 pass
             case "pointer":
                 data = fetch(PaperPointer.from_json(data), self.settings.pointer_root, self.settings.max_paper_bytes)
@@ -144,9 +144,8 @@ def _stated_format(record: Received) -> Format | None:
 def parsed(version: PaperVersion, *, offered: bool) -> list[Message]:
     """Return the messages of a paper: the manifest, then its references, so that the ledger learns of the version first.
 
-    The contexts of the references come last.
-    The manifest of a withdrawn paper has no references. ``offered``: whether the paper becomes a work of the catalog. The
-    ledger enters the work, because only the ledger knows which version is the newest.
+    The contexts of the references come last. The manifest of a withdrawn paper has no references. ``offered``: whether the
+    paper becomes a work of the catalog. The ledger enters the work, because only the ledger knows the newest version.
     """
     key, paper = version.citing.encode(), version.paper
     references = () if paper is None else paper.references

@@ -17,7 +17,8 @@ from reflink.formats.latex.project import project
 
 _SIGN: Final = re.compile(
     r"\\document(?:class|style)\b|\\begin\s{0,10}\{(?:document|thebibliography|references|biblist)\}|\\bibitem\s*[\[{]"
-    r"|^\s*\\(?:entry|refsection|sortlist)\{|\\input\s+(?:harvmac|phyzzx|amstex|lanlmac)|\\(?:magnification|bib\{|lref\\)",
+    r"|^[ \t]{0,20}\\(?:entry|refsection|sortlist)\{"
+    r"|\\input\s+(?:harvmac|phyzzx|amstex|lanlmac)|\\(?:magnification|bib\{|lref\\)",
     re.MULTILINE,
 )
 #: An entry of BibTeX, whose values may hold any command.

@@ -34,7 +34,9 @@ _RESOURCES: Final = re.compile(
 )
 _PACKAGES: Final = re.compile(r"\\(?:usepackage|RequirePackage)\s*(?:\[[^\]]{0,300}\])?\s*\{([^{}]{1,500})\}")
 _TOPLEVEL: Final = re.compile(
-    r'(?m)^\s*(\S{1,200})\s+toplevelfile|"?usage"?\s*:\s*"?toplevel"?[^{}]{0,100}?"?filename"?\s*:\s*"?([^"\s,}]{1,200})|"?filename"?\s*:\s*"?([^"\s,}]{1,200})"?[^{}]{0,100}?"?usage"?\s*:\s*"?toplevel'
+    r"(?m)^[ \t]{0,20}(\S{1,200})[ \t]{1,20}toplevelfile"
+    r'|"?usage"?\s*:\s*"?toplevel"?[^{}]{0,100}?"?filename"?\s*:\s*"?([^"\s,}]{1,200})'
+    r'|"?filename"?\s*:\s*"?([^"\s,}]{1,200})"?[^{}]{0,100}?"?usage"?\s*:\s*"?toplevel'
 )
 _USUAL: Final = frozenset(("ms", "main", "paper", "article", "arxiv", "manuscript"))
 _SOURCE: Final = (".tex", ".ltx", ".latex", ".tex_")

@@ -95,3 +95,37 @@ def test_the_shared_archive_is_readable() -> None:
     for _ in range(20):
         name, paper = next(papers)
         assert isinstance(paper, Paper), name
+
+
+def test_all_members_of_a_gzip_file_are_read(tmp_path: Path) -> None:
+    data = PAPER.encode()
+    path = tmp_path / "a.xml.gz"
+    path.write_bytes(gzip.compress(data[:400]) + gzip.compress(data[400:]))
+    ((_, paper),) = read_papers([str(path)])
+    assert isinstance(paper, Paper)
+    assert len(paper.references) == 2
+
+
+LATEX = rb"""\documentclass{article}\begin{document}\begin{thebibliography}{9}
+\bibitem{a} J. Doe, A title, Phys. Lett. B 234 (1990) 1.
+\end{thebibliography}\end{document}"""
+
+
+def test_an_archive_with_latex_is_one_paper_and_other_archives_are_collections(tmp_path: Path) -> None:
+    for suffix in ("tar", "tar.gz"):
+        source = archive(tmp_path / f"1706.03762.{suffix}", {"fig.eps": b"%!PS", "ms.tex": LATEX})
+        ((_, paper),) = read_papers([str(source)])
+        assert isinstance(paper, Paper)
+        assert (paper.id, len(paper.references)) == ("arxiv:1706.03762", 1)
+        mixed = archive(tmp_path / f"mixed.{suffix}", {"a.xml": PAPER.encode(), "b.tex": LATEX})
+        assert names(mixed) == [f"{mixed}:a.xml Paper", f"{mixed}:b.tex Paper"]
+
+
+def test_the_format_may_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("Doe J. A title. J. 2001; 1: 2-3.")
+    ((_, paper),) = read_papers([str(path)], format_name="text")
+    assert isinstance(paper, Paper)
+    assert len(paper.references) == 1
+    ((_, error),) = read_papers([str(path)], format_name="jats")
+    assert isinstance(error, NotAPaper)

@@ -65,3 +65,18 @@ def test_a_paper_of_another_format_is_an_error(reflink: Reflink, paper: Path, ca
 @pytest.mark.parametrize("wrong", [("--format", "latex"), ("--format", "jats", "--json")])
 def test_wrong_usage_is_refused(reflink: Reflink, paper: Path, catalog: Path, wrong: tuple[str, ...]):
     assert reflink("link", paper, "--catalog", catalog, *wrong).code == 2
+
+
+def test_an_input_is_not_replaced(reflink: Reflink, paper: Path, catalog: Path):
+    before = paper.read_bytes()
+    answer = reflink("link", paper, "--catalog", catalog, "--format", "jats", "--out", paper.parent)
+    assert answer.code == 2
+    assert "would be replaced" in answer.err
+    assert paper.read_bytes() == before
+
+
+def test_a_name_may_have_a_colon(reflink: Reflink, paper: Path, catalog: Path, tmp_path: Path):
+    paper.rename(tmp_path / "PMC:1.xml")
+    answer = reflink("link", tmp_path / "PMC:1.xml", "--catalog", catalog, "--format", "jats", "--out", tmp_path / "out")
+    assert answer.code == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["PMC:1.xml"]
