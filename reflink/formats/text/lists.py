@@ -38,7 +38,9 @@ _PAGES: Final = re.compile(
 _ENDED: Final = re.compile(r"[.\d)\]>/]\s*$")
 _BROKEN: Final = re.compile(r"(?:10\.\d{4,9}/\S{0,200}|https?://\S{0,500})[/._-]$")
 #: The names of a table's columns, and a line that begins with the tag of a field: other formats.
-_TABLE: Final = re.compile(r"\s*\"?[A-Za-z_ /]{1,40}\"?(?:[,;\t|]\s?\"?[A-Za-z_ /]{1,40}\"?){3,}\s*$")
+_COLUMN: Final = re.compile(r"\s{0,10}\"?[A-Za-z_ /]{1,40}\"?\s{0,10}")
+_SEPARATORS: Final = re.compile(r"[,;\t|]")
+_MIN_COLUMNS: Final = 4
 _TAGGED: Final = re.compile(
     r"(?:[A-Z][A-Z0-9]{1,3}\s{0,2}- |[A-Z][A-Z0-9] (?=\S)|%[0-9A-Z] |@[A-Za-z]{2,20}\{|\\(?:bibitem|entry)\b)"
 )
@@ -67,7 +69,7 @@ def items(text: str) -> list[Item]:
     """
     lines = [line.replace("\u00ad", "").rstrip() for line in re.split(r"\r\n|[\n\r\f\v\u0085\u2028\u2029]", text)]
     lines = _listed(lines)
-    if not lines or _TABLE.match(lines[0]) or 3 * sum(_TAGGED.match(line) is not None for line in lines) > len(lines):
+    if not lines or _is_table(lines[0]) or 3 * sum(_TAGGED.match(line) is not None for line in lines) > len(lines):
         return []
     best: list[Item] = []
     best_share = -1.0
@@ -80,6 +82,12 @@ def items(text: str) -> list[Item]:
             if found_share > best_share:
                 best, best_share = found, found_share
     return best
+
+
+def _is_table(line: str) -> bool:
+    """Return whether a line names the columns of a table."""
+    columns = _SEPARATORS.split(line)
+    return len(columns) >= _MIN_COLUMNS and all(map(_COLUMN.fullmatch, columns))
 
 
 def share(found: list[Item]) -> float:
