@@ -16,6 +16,7 @@ from reflink.formats.format import Format
 _CLASSES: Final = {
     "jats": "reflink.formats.jats:Jats",
     "tei": "reflink.formats.tei:Tei",
+    "s2orc": "reflink.formats.s2orc:S2orc",
     "crossref": "reflink.formats.crossref:Works",
     "crossref-xml": "reflink.formats.crossref:Deposits",
     "pubmed": "reflink.formats.pubmed:Pubmed",

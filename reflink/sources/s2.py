@@ -51,6 +51,12 @@ def record(value: dict[str, Any], version: int = 0) -> SourceRecord:
 
 
 def _work(value: dict[str, Any], other: dict[str, Any], number: int) -> Work:
+    fields = work_fields(value, other)
+    return Work.made({"id": work_id(fields["ids"], f"s2:{number}"), **fields})
+
+
+def work_fields(value: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of `reflink.entities.Work`, without its id. ``other``: the identifiers of the paper."""
     ids = values.ids(other.get("DOI"), other.get("PubMed"), other.get("PubMedCentral"), other.get("ArXiv"))
     journal = values.mapping(value.get("journal"))
     place = values.mapping(value.get("publicationVenue"))
@@ -67,8 +73,7 @@ def _work(value: dict[str, Any], other: dict[str, Any], number: int) -> Work:
     # A paper of a conference often is a journal article as well.
     kind = next((kind for kind in kinds if kind != "journal-article"), kinds[0] if kinds else None)
     date = values.year(_either(value, "publicationdate", "publicationDate"))
-    return Work.made({
-        "id": work_id(ids, f"s2:{number}"),
+    return {
         "ids": ids,
         "title": values.text(value.get("title")),
         "authors": names,
@@ -81,7 +86,7 @@ def _work(value: dict[str, Any], other: dict[str, Any], number: int) -> Work:
         "fpage": first,
         "lpage": last,
         "type": kind,
-    })  # fmt: skip
+    }
 
 
 def _either(value: dict[str, Any], dataset: str, interface: str) -> Any:

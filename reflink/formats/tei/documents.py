@@ -15,12 +15,12 @@ from reflink.entities import Ids
 from reflink.errors import NotAPaper, TooLarge
 from reflink.formats.content import Content
 from reflink.formats.format import Options, Parsed
+from reflink.formats.grobid.checking import doubted
+from reflink.formats.grobid.printed import corrected, unbroken
 from reflink.formats.tei import bibl
-from reflink.formats.tei.checking import doubted
 from reflink.formats.tei.header import header
 from reflink.formats.tei.names import XML_ID, name_of, tags, text_of
 from reflink.formats.tei.paragraphs import paragraphs
-from reflink.formats.tei.printed import corrected, unbroken
 from reflink.identifiers import extract
 from reflink.markup.tree import read_tree
 
