@@ -177,14 +177,15 @@ def fields(found: Bibl) -> Citation:
 
     The title of a whole without a part is that of a book; with volume and pages, that of the journal that holds the work.
     """
-    part, whole, series = (_title(found, *levels) for levels in (("a",), ("j", "m", "u", ""), ("s",)))
-    journal = _title(found, "j")
-    if part is None and journal is None and not {"volume", "first_page"} <= found.scopes.keys():
-        title, venue = whole, series
-    else:
-        title, venue = part, journal or whole or series
-    authors = found.people.get("a") or found.people.get("") or found.people.get("m") or []
     scopes = found.scopes
+    titles = {level: _title(found, level) for level in {level for level, _, _ in found.titles}}
+    part, journal = titles.get("a"), titles.get("j")
+    whole = titles.get("m") or titles.get("u") or titles.get("")
+    if part is None and journal is None and not {"volume", "first_page"} <= scopes.keys():
+        title, venue = whole, titles.get("s")
+    else:
+        title, venue = part, journal or whole or titles.get("s")
+    authors = found.people.get("a") or found.people.get("") or found.people.get("m") or ()
     year = scopes.get("year")
     return {
         "kind": found.kind, "title": title, **names(authors), "editors": tuple(last for last, _, _ in found.editors),
@@ -194,13 +195,12 @@ def fields(found: Bibl) -> Citation:
     }  # fmt: skip
 
 
-def _title(found: Bibl, *levels: str) -> str | None:
-    """Return the title of these levels: the main one with its subtitles, else another one such as an abbreviation."""
-    titles = [each for each in found.titles if each[0] in levels and any(map(str.isalnum, each[2]))]
-    if not titles:
-        return None
+def _title(found: Bibl, level: str) -> str | None:
+    """Return the title of a level: the main one with its subtitles, else another one such as an abbreviation."""
+    titles = [each for each in found.titles if each[0] == level and any(map(str.isalnum, each[2]))]
+    if len(titles) < 2:
+        return titles[0][2] if titles else None
     main = [each for each in titles if each[1] in _MAIN_TITLES]
     if not main:
         return titles[0][2]
-    subtitles = (text for level, kind, text in main[1:] if level == main[0][0] and kind not in (None, "main"))
-    return joined((main[0][2], *subtitles))
+    return joined((main[0][2], *(text for _, kind, text in main[1:] if kind not in (None, "main"))))

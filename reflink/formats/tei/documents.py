@@ -104,9 +104,13 @@ def _entries(part: etree._Element, doubts: list[str]) -> Iterator[_Found]:
         elements = part.iter(*CITATIONS)
     else:
         elements = (each for child in part if name_of(child) != "teiHeader" for each in child.iter(*CITATIONS))
+    around = None  # the list of the element before, as most are in one list
     for element in elements:
-        if not _is_citation(element):
-            continue
+        parent = element.getparent()
+        if parent is None or parent is not around:
+            if not _is_citation(element):
+                continue
+            around = parent
         citation = _citation(element, doubts)
         if citation is not None:
             label = element.get("n")

@@ -6,6 +6,8 @@ from typing import Final
 
 from lxml import etree
 
+from reflink.bibliography.cleaning import line
+
 NAMESPACE: Final = "http://www.tei-c.org/ns/1.0"
 XML_ID: Final = "{http://www.w3.org/XML/1998/namespace}id"
 XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -33,5 +35,5 @@ def name_of(element: etree._Element) -> str:
 def text_of(element: etree._Element) -> str:
     """Return all text of an element as one line."""
     if not len(element):
-        return " ".join((element.text or "").split())
+        return line(element.text or "")
     return " ".join("".join(map(str, element.itertext())).split())
