@@ -6,7 +6,7 @@ identifiers. If the record is of another work, only the printed citation (``note
 1. An identifier that stands in the printed citation is never doubted.
 2. A printed identifier of the same kind that is clearly another one makes the stated one doubtful.
 3. Otherwise persons, year, title and locator (volume, first page) are compared with the printed words. The record is of another
-   work if two of them disagree and none agrees, or if three disagree and one agrees.
+   work if at least two of them disagree, more than agree; if some agree, the title or three of them must disagree.
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ def _same(kind: str, printed: str, stated: str) -> bool:
 
 def _disagree(printed: str, fields: Citation) -> bool:
     words = frozenset(normalise(printed, lexical=False).split())
-    verdicts = (_people(words, fields), _year(printed, fields), _locator(words, fields), _title(words, fields))
+    title = _title(words, fields)
+    verdicts = (_people(words, fields), _year(printed, fields), _locator(words, fields), title)
     agree, disagree = verdicts.count(True), verdicts.count(False)
-    return (disagree >= 2 and not agree) or (disagree >= 3 and agree == 1)
+    return disagree >= 2 and disagree > agree and (not agree or title is False or disagree >= 3)
 
 
 def _people(words: frozenset[str], fields: Citation) -> bool | None:
@@ -90,9 +91,11 @@ def _year(printed: str, fields: Citation) -> bool | None:
 
 def _locator(words: frozenset[str], fields: Citation) -> bool | None:
     values = [normalise(str(value), lexical=False) for name in ("volume", "first_page") if (value := fields.get(name))]
-    if any(value in words for value in values):
-        return True
-    return False if len(values) == 2 else None
+    found = sum(value in words for value in values)
+    if found == len(values):
+        return True if found else None
+    # One of two numbers may be in the text by chance.
+    return False if not found and len(values) == 2 else None
 
 
 def _title(words: frozenset[str], fields: Citation) -> bool | None:
