@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gzip
 import re
 import sys
 import time
@@ -34,6 +35,8 @@ FORMATS = (
 )  # fmt: skip
 FOLDERS = ("crossref", "csl", "elsevier", "springer_aplusplus", "publisher_refs", "latex")
 FIELDS = ("title", "last_names", "venue", "year", "volume", "first_page", "ids")
+#: Number of articles of PubMed.
+ARTICLES = 200
 #: Seconds in which the samples of a format are read again and again.
 SECONDS = 2.0
 #: What stands around a reference in the publishers' lists, as the records of the Astrophysics Data System leave it out.
@@ -60,6 +63,7 @@ def timed() -> Iterator[tuple[str, dict[str, Any]]]:
                 samples[format_of(Content(path.read_bytes(), path.stem)).name].append(Content(path.read_bytes(), path.stem))
             except ReflinkError:
                 continue
+    samples["pubmed"] = [pubmed()]
     print(f"{'format':14}{'files':>6}{'papers':>8}{'refs':>7}{'MB/s':>7}{'papers/s':>10}{'refs/s':>9}{'inferring':>11}  filled")
     for name in FORMATS:
         contents = [each for each in samples[name] if read(each, infer=False)]
@@ -81,6 +85,14 @@ def timed() -> Iterator[tuple[str, dict[str, Any]]]:
             + " ".join(f"{field} {share:.0%}" for field, share in filled.items())
         )
         yield name, row
+
+
+def pubmed() -> Content:
+    """Return the first articles of a shared file of PubMed."""
+    with gzip.open(shared_data() / "medline" / "pubmed21n1298_first2500.xml.gz") as file:
+        whole = file.read()
+    end = b"</PubmedArticle>"
+    return Content(end.join(whole.split(end, ARTICLES)[:ARTICLES]) + end + b"</PubmedArticleSet>", "pubmed")
 
 
 def read(content: Content, *, infer: bool) -> list[tuple[Reference, ...]]:

@@ -108,14 +108,14 @@ def several(content: Content, parts: Iterator[Part], options: Options) -> tuple[
     found: dict[str, Parsed] = {}
     count = length = 0
     for fields, own, entries, warnings in parts:
-        count += sum(len(entry.works) for entry in entries)
-        if count > options.limits.references:
-            raise TooLarge(f"{content.name}: more than {options.limits.references} references in all: divide the file")
         length += sum(len(work["raw_text"]) for entry in entries for work in entry.works if work.keys().isdisjoint(DESCRIBING))
         infer = options.infer and length <= MAX_INFERRED
         if options.infer and not infer:
             warnings += ("its citations without tags were not read: those of the papers before it are too many",)
         each = parsed(fields, own, entries, content, options, warnings=warnings, infer=infer)
+        count += len(each.paper.references)
+        if count > options.limits.references:
+            raise TooLarge(f"{content.name}: more than {options.limits.references} references in all: divide the file")
         known = found.get(each.paper.id)
         if known is None or len(known.paper.references) < len(each.paper.references):
             found[each.paper.id] = each

@@ -12,13 +12,22 @@ _MALFORMED: Final = "malformed"
 
 def plain_names(root: etree._Element) -> None:
     """Remove namespaces and prefixes from the names of all elements and attributes, in place."""
-    for element in root.iter():
-        if isinstance(element.tag, str):
-            element.tag = _plain(element.tag)
-            for name in [str(name) for name in element.attrib]:
-                if "}" in name or ":" in name:
-                    value = str(element.attrib.pop(name))
-                    element.set(_plain(name), value)
+    known: dict[str, str] = {}
+
+    def plain(name: str) -> str:
+        found = known.get(name)
+        if found is None:
+            found = known[name] = _plain(name)
+        return found
+
+    for element in root.iter("*"):
+        name = str(element.tag)
+        if (bare := plain(name)) != name:
+            element.tag = bare
+        for name in map(str, element.keys()):
+            if (bare := plain(name)) != name:
+                value = str(element.attrib.pop(name))
+                element.set(bare, value)
 
 
 def _plain(name: str) -> str:
