@@ -22,7 +22,7 @@ MAX_DOI: Final = 256
 
 # A registrant's prefix, a slash, and characters other than white space. Spaces are allowed where the meaning is unambiguous.
 _DOI: Final = re.compile(
-    r"(?<!\d)(?<!\d\.)10\.\s?(\d{4,9}(?:\.\d{1,9})*)\s?(?:/|%2[Ff])\s?([^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+)"
+    r"(?<!\d)(?<!\d\.)10\.\s?(\d{4,9}(?:\.\d{1,9})*)\s?(?:/|%2[Ff])\s?([^\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+)"
 )
 # Words that publishers' software appends to a DOI without a space.
 _GLUED: Final = re.compile(

@@ -213,3 +213,9 @@ def test_an_issn_has_a_hyphen_and_a_right_check_digit():
     assert [normalise_issn(text) for text in ("0028-0836", "ISSN 00280836", "1234-5678", "2434-561x", "0000-0000", "")] == [
         "0028-0836", "0028-0836", None, "2434-561X", None, None,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\x00", "\ud800"])
+def test_a_doi_ends_before_a_character_that_json_and_xml_forbid(character: str):
+    assert normalise_doi(f"10.5555/a{character}b") == "10.5555/a"
+    assert normalise_doi(f"10.5555/{character}") is None
