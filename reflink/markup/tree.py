@@ -80,7 +80,7 @@ def attempt(data: bytes, *, recover: bool) -> tuple[etree._Element | None, str]:
     """Return the root and "", or None and the parser's message."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, attribute_defaults=False,
-        huge_tree=False, recover=recover, remove_comments=True, remove_pis=True,
+        huge_tree=False, recover=recover, remove_comments=True, remove_pis=True, collect_ids=False,
     )  # fmt: skip
     try:
         return etree.fromstring(data, parser), ""

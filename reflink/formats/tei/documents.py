@@ -29,7 +29,8 @@ CITATIONS: Final = tags("biblStruct", "bibl")
 _PAPERS: Final = tags("TEI", "TEI.2")
 _FULL: Final = tags("biblFull")
 #: Names of elements in which another citation is not one of the bibliography.
-_AROUND: Final = frozenset(("biblStruct", "bibl", "biblFull", "teiHeader"))
+_AROUND: Final = frozenset(("relatedItem", "biblFull", "teiHeader"))
+_CITATION: Final = frozenset(("biblStruct", "bibl"))
 #: Values of ``type`` of a division that holds a bibliography without ``listBibl``.
 _BIBLIOGRAPHIES: Final = frozenset(("references", "bibliography", "bibliographie", "bibliogr"))
 _MAX_LABEL: Final = 40
@@ -51,6 +52,9 @@ def documents(data: bytes, content: Content, options: Options) -> list[Document]
     parts = _parts(root)
     if not parts:
         raise NotAPaper(f"{content.name}: TEI without a paper")
+    if len(parts) > max(1, options.limits.references):
+        raise TooLarge(f"{content.name}: more than {options.limits.references} papers")
+    names: set[str] = set()
     count = 0
     for part in parts:
         alone = data if len(parts) == 1 else etree.tostring(part)
@@ -58,7 +62,9 @@ def documents(data: bytes, content: Content, options: Options) -> list[Document]
         count += len(document.parsed.paper.references)
         if count > options.limits.references:
             raise TooLarge(f"{content.name}: more than {options.limits.references} references")
-        found.append(document)
+        if document.parsed.paper.id not in names:  # a paper may be in a corpus twice
+            names.add(document.parsed.paper.id)
+            found.append(document)
     return found
 
 
@@ -67,7 +73,7 @@ def _parts(root: etree._Element) -> list[etree._Element]:
     wanted = _PAPERS if name_of(root) == "teiCorpus" else _FULL
     inside = frozenset(map(name_of, root.iter(*wanted)))
     found = [each for each in root.iter(*wanted) if not any(name_of(up) in inside for up in each.iterancestors())]
-    return found or ([root] if name_of(root) != "teiCorpus" else [])
+    return found or ([root] if name_of(root) != "teiCorpus" and len(root) else [])
 
 
 def _document(
@@ -118,14 +124,15 @@ def _entries(part: etree._Element, doubts: list[str]) -> Iterator[_Found]:
 
 
 def _is_citation(element: etree._Element) -> bool:
-    """Return whether an element is one of a bibliography, or a whole ``biblStruct`` elsewhere, and not inside another one."""
+    """Return whether an element is one of a bibliography, or a ``biblStruct`` elsewhere, and not a part of another one."""
     parent = element.getparent()
     if parent is None:
         return True
-    listed = name_of(element) == "biblStruct"
+    listed = whole = name_of(element) == "biblStruct"
     for up in element.iterancestors():
         name = name_of(up)
-        if name in _AROUND:
+        # In broken XML the end of the citation before may be missing.
+        if name in _AROUND or (name in _CITATION and not whole):
             return False
         listed = listed or name == "listBibl" or (name == "div" and (up.get("type") or "").lower() in _BIBLIOGRAPHIES)
     return listed

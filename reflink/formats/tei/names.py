@@ -15,7 +15,7 @@ _NAMES: Final = (
     """TEI TEI.2 abstract analytic author authority bibl biblFull biblScope biblStruct body back classCode date div editor email
     figDesc figure footnote forename formula front genName head idno imprint item keywords langUsage language list listBibl
     meeting monogr name nameLink note orgName p persName profileDesc ptr ref respStmt roleName s series sourceDesc surname table
-    teiCorpus teiHeader text title titleStmt publicationStmt publisher fileDesc address"""
+    teiCorpus teiHeader text title titleStmt publicationStmt publisher relatedItem fileDesc address"""
 ).split()
 #: The name without namespace of an element by its tag; elements that reflink does not read are absent.
 NAMES: Final[dict[str, str]] = {tag: name for name in _NAMES for tag in (name, f"{{{NAMESPACE}}}{name}")}
