@@ -23,6 +23,9 @@ _TYPES: Final = frozenset(
 #: Keys of which an item has one at least, and keys that an item never has, of Crossref works and S2ORC.
 _ANY: Final = frozenset(("title", "author", "issued", "DOI", "container-title"))
 _NEVER: Final = frozenset(("reference", "reference-count", "bib_entries", "paper_id", "paperId", "pdf_parse"))
+#: Keys of a person, and keys with texts that only citations have, of which an item has one: other JSON has titles, too.
+_PERSON: Final = frozenset(("family", "given", "literal"))
+_CITING: Final = ("DOI", "container-title", "ISBN", "PMID")
 #: Number of items that recognition looks at.
 _FIRST: Final = 100
 
@@ -62,7 +65,11 @@ def _is_item(value: Any) -> bool:
     if type(value.get("title", "")) is not str or type(value.get("author", [])) is not list:
         return False
     kind = value.get("type")
-    return (type(kind) is str and kind in _TYPES) or ("issued" in value and ("id" in value or type(kind) is str))
+    if not (type(kind) is str and kind in _TYPES) and not ("issued" in value and ("id" in value or type(kind) is str)):
+        return False
+    people = value.get("author") or []
+    named = any(type(each) is dict and not _PERSON.isdisjoint(each) for each in people)
+    return named or type(value.get("issued")) is dict or any(type(value.get(key)) is str for key in _CITING)
 
 
 def _cited(item: dict[str, Any]) -> tuple[str, Citation | None]:

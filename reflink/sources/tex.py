@@ -22,7 +22,7 @@ _ACCENTED: Final = re.compile(
     r"\\(?:([`'^~=.\"])\s*|([uvHrdckb])(?:\s+|(?=\{)))(?:\{\s*(\\?[^\W\d_])\s*\}|(\\?[^\W\d_])(?![^\W\d_]*\{))"
 )
 _COMMAND: Final = re.compile(r"\\(?:([A-Za-z]+)\s*|(.))")
-_FORMULA: Final = re.compile(r"\$+([^$]*)\$+")
+_FORMULA: Final = re.compile(r"(?<!\\)\$+((?:[^$\\]|\\.)*)\$+")
 #: Marks of indices, which are removed within formulas, and braces.
 _INDICES: Final = str.maketrans("", "", "_^")
 _BRACES: Final = str.maketrans("", "", "{}")

@@ -71,7 +71,13 @@ class Latex(Format):
 
 def _is_latex(content: Content) -> bool:
     text = content.text
-    if text is None or "\\" not in text[:_HEAD] or content.root is not None or content.json is not None:
+    if (
+        text is None
+        or "\\" not in text[:_HEAD]
+        or text.startswith("#!")
+        or content.root is not None
+        or content.json is not None
+    ):
         return False
     sign = _SIGN.search(text, 0, _HEAD)
     record = _RECORD.search(text, 0, sign.start()) if sign else None

@@ -14,7 +14,7 @@ _SHARE: Final = 20
 _LEAST: Final = 200_000
 
 TOKEN: Final = re.compile(
-    r"(?P<plain>[^\\{}$~%^_&\s`'\-<>?!]+)|(?P<space>\s+)|\\(?P<name>[A-Za-z@]+)\*?(?:[ \t]*\n?[ \t]*(?!\n))"
+    r"(?P<plain>[^\\{}$~%^_&\s`'\-<>?!]+)|(?P<space>\s+)|\\(?P<name>[A-Za-z@]++)\*?+(?:[ \t]*+(?:\n(?![ \t]*\n)[ \t]*+)?)"
     r"|\\(?P<symbol>.?)|(?P<mark>---?|``|''|<<|>>|[?!]`|.)",
     re.DOTALL,
 )

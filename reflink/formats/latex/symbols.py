@@ -29,6 +29,7 @@ _WORDS: Final = {
     "aleph": "ℵ", "Re": "ℜ", "Im": "ℑ", "perp": "⊥", "parallel": "∥", "degree": "°", "deg": "deg", "textdegree": "°",
     "ldots": "…", "dots": "…", "cdots": "⋯", "textellipsis": "…", "S": "§", "P": "¶", "copyright": "©", "textcopyright": "©",
     "pounds": "£", "textregistered": "®", "texttrademark": "™", "euro": "€", "texteuro": "€", "textendash": "–",
+    "ndash": "–", "mdash": "—",
     "textemdash": "—", "textquotedblleft": "“", "textquotedblright": "”", "textquoteleft": "‘", "textquoteright": "’",
     "quotedblbase": "„", "quotesinglbase": "‚", "textquotesingle": "'", "textquotedbl": '"', "guillemotleft": "«",
     "guillemotright": "»", "glqq": "„", "grqq": "“", "glq": "‚", "grq": "‘", "flqq": "«", "frqq": "»", "og": "« ", "fg": " »",

@@ -48,7 +48,9 @@ def test_words_divided_at_the_ends_of_lines(printed: str, expected: str):
 
 
 @settings(max_examples=examples(200))
-@given(st.text(max_size=80), st.text("0123456789F", max_size=6), st.text("0123456789F", max_size=6), st.lists(st.text(max_size=3)))
+@given(
+    st.text(max_size=80), st.text("0123456789F", max_size=6), st.text("0123456789F", max_size=6), st.lists(st.text(max_size=3))
+)
 def test_every_first_page_stays_in_the_text(printed: str, first: str, last: str, names: list[str]):
     fields: dict[str, Any] = {"first_page": first, "last_page": last, "last_names": tuple(names)}
     corrected(fields, printed)

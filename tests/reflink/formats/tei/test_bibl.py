@@ -110,7 +110,9 @@ def test_the_text_of_a_citation(entry: str, text: str):
     assert [each.raw_text for each in found.paper.references] == [text]
 
 
-@pytest.mark.parametrize("entry", ["<biblStruct/>", "<bibl> </bibl>", "<biblStruct><analytic/><monogr><imprint/></monogr></biblStruct>"])
+@pytest.mark.parametrize(
+    "entry", ["<biblStruct/>", "<bibl> </bibl>", "<biblStruct><analytic/><monogr><imprint/></monogr></biblStruct>"]
+)
 def test_an_empty_citation_is_none(entry: str):
     assert [each["xml_id"] for each in fields(tei(entry + ARTICLE + entry))] == ["b0"]
 

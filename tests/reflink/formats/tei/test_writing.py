@@ -98,7 +98,9 @@ def test_identifiers_belong_to_the_level_of_the_work(entry: str, place: str):
 ])  # fmt: skip
 def test_documents_of_many_kinds(data: str):
     encoded = data.encode("iso-8859-1" if "iso-8859-1" in data else "utf-8")
-    assert encoded.count(b"<analytic") <= laws(encoded).count(b'ptr type="reflink"') or b"teiCorpus" in encoded or b"t:" in encoded
+    assert (
+        encoded.count(b"<analytic") <= laws(encoded).count(b'ptr type="reflink"') or b"teiCorpus" in encoded or b"t:" in encoded
+    )
 
 
 @pytest.mark.parametrize("at", range(21))
