@@ -23,10 +23,11 @@ _ENTRY: Final = re.compile(
 )
 #: Commands of documents; an entry of BibTeX may stand inside one.
 _DOCUMENT: Final = re.compile(r"\\(?:documentclass|documentstyle|bibitem|begin\s{0,20}\{document\})")
-#: Fields that an entry does not take from the entry that its ``crossref`` names.
-_OWN: Final = frozenset(("title", "subtitle", "titleaddon", "author", "doi", "pages", "crossref", "eid", "url", "entryset"))
-#: Fields of the entry that ``crossref`` names, and their names in an entry that is a part of it.
-_TITLES: Final = {"title": "booktitle", "subtitle": "booksubtitle"}
+#: Fields that an entry takes from the entry that its ``crossref`` names, after those that have another name there.
+_INHERITED: Final = (
+    "booktitle", "year", "date", "editor", "publisher", "volume", "number", "series", "journal", "journaltitle", "institution",
+    "school", "organization", "langid",
+)  # fmt: skip
 
 _Entry = tuple[str, str, dict[str, str]]
 
@@ -87,17 +88,15 @@ def _entries(content: Content, faults: list[str], limit: int) -> Iterator[_Entry
         if entry is not None:
             count += 1
             if count > limit:
-                raise TooLarge(f"{content.name}: more than {limit} references")
+                raise TooLarge(f"{content.name}: more than {limit} references: divide the file")
             yield entry
 
 
 def _cited(kind: str, key: str, fields: dict[str, str], named: Mapping[str, dict[str, str]]) -> tuple[str, Citation | None]:
     host = named.get(fields.get("crossref", "").lower()) or {}
-    for name, value in host.items():
-        if name not in _OWN:
-            fields.setdefault(name, value)
-        elif name in _TITLES:
-            fields.setdefault(_TITLES[name], value)
+    if "title" in host:
+        fields.setdefault("booktitle", host["title"])
+    fields.update({name: host[name] for name in _INHERITED if name in host and name not in fields})
     editors = (last for last, _, _ in bibtex.people(fields.get("editor", "")))
     publisher = next(
         (text for name in ("publisher", "institution", "school", "organization") if (text := bibtex.text_of(fields, name))),

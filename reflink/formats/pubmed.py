@@ -14,9 +14,9 @@ from reflink.entities import Ids
 from reflink.errors import BadRecord
 from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
-from reflink.formats.records import Part, paper_fields, several
+from reflink.formats.records import Part, check, paper_fields, several
 from reflink.identifiers import NORMALISERS
-from reflink.markup.tree import local, read_tree
+from reflink.markup.tree import read_tree
 from reflink.sources.medline.fields import MAX_TITLE, text_of
 from reflink.sources.medline.records import records_of
 
@@ -40,11 +40,12 @@ class Pubmed(Format):
     def parse(self, content: Content, options: Options) -> tuple[Parsed, ...]:
         """Return the articles and books."""
         root, warnings = read_tree(content.data, content.name, options.limits)
-        return several(content, _parts(root, tuple(warnings)), options)
+        return several(content, _parts(root, tuple(warnings), content.name, options), options)
 
 
-def _parts(root: etree._Element, warnings: tuple[str, ...]) -> Iterator[Part]:
-    for article in root.iter(*_ARTICLES):
+def _parts(root: etree._Element, warnings: tuple[str, ...], name: str, options: Options) -> Iterator[Part]:
+    for article in [root] if root.tag in _ARTICLES else root.iterchildren(*_ARTICLES):
+        check(sum(1 for _ in article.iter("Reference")), name, options)
         fields: dict[str, Any] = {}
         faults = warnings
         try:
@@ -64,13 +65,13 @@ def _entries(article: etree._Element) -> Iterator[Entry]:
     for reference in article.iter("Reference"):
         ids: dict[str, str] = {}
         text = ""
-        for part in reference.iter():
-            name = local(part)
-            if name == "Citation" and not text:
+        for part in reference:
+            if part.tag == "Citation" and not text:
                 text = text_of(part, MAX_TITLE)
-            elif name == "ArticleId" and (kind := _KINDS.get((part.get("IdType") or "").lower())) and kind not in ids:
-                known = NORMALISERS[kind](text_of(part))
-                if known:
-                    ids[kind] = known
+            elif part.tag == "ArticleIdList":
+                for each in part:
+                    kind = _KINDS.get((each.get("IdType") or "").lower())
+                    if kind and kind not in ids and (known := NORMALISERS[kind](text_of(each))):
+                        ids[kind] = known
         if (found := described(text, {}, Ids.made({**ids}))) is not None:
             yield Entry(None, None, [found])

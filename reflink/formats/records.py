@@ -91,8 +91,15 @@ def cited(
 
 
 def bibliography(content: Content, found: Iterable[tuple[str, Citation | None]], options: Options) -> tuple[Parsed, ...]:
-    """Return the paper whose references are these records, each under its name in the file. Raises NotAPaper without one."""
-    entries = [Entry(key or None, None, [citation]) for key, citation in found if citation is not None]
+    """Return the paper whose references are these records, each under its name in the file.
+
+    Raises NotAPaper without a record, TooLarge beyond ``limits.references``.
+    """
+    entries: list[Entry] = []
+    for number, (key, citation) in enumerate(found, start=1):
+        check(number, content.name, options)
+        if citation is not None:
+            entries.append(Entry(key or None, None, [citation]))
     if not entries:
         raise NotAPaper(f"{content.name}: a bibliography without records")
     own = papers.own_name(content.data, content.source)
@@ -107,21 +114,27 @@ def several(content: Content, parts: Iterator[Part], options: Options) -> tuple[
     """
     found: dict[str, Parsed] = {}
     count = length = 0
-    for fields, own, entries, warnings in parts:
+    for number, (fields, own, entries, warnings) in enumerate(parts, start=1):
+        check(number, content.name, options, "papers")
         length += sum(len(work["raw_text"]) for entry in entries for work in entry.works if work.keys().isdisjoint(DESCRIBING))
         infer = options.infer and length <= MAX_INFERRED
         if options.infer and not infer:
             warnings += ("its citations without tags were not read: those of the papers before it are too many",)
         each = parsed(fields, own, entries, content, options, warnings=warnings, infer=infer)
         count += len(each.paper.references)
-        if count > options.limits.references:
-            raise TooLarge(f"{content.name}: more than {options.limits.references} references in all: divide the file")
+        check(count, content.name, options, "references in all")
         known = found.get(each.paper.id)
         if known is None or len(known.paper.references) < len(each.paper.references):
             found[each.paper.id] = each
     if not found:
         raise NotAPaper(f"{content.name}: no paper in it")
     return tuple(found.values())
+
+
+def check(count: int, name: str, options: Options, what: str = "references") -> None:
+    """Raise TooLarge if there are more than ``limits.references``, which bounds what a file of many small records costs."""
+    if count > max(options.limits.references, 1 if what == "papers" else 0):
+        raise TooLarge(f"{name}: more than {options.limits.references} {what}: divide the file")
 
 
 def parsed(

@@ -13,7 +13,7 @@ from reflink.errors import NotAPaper, TooLarge
 from reflink.formats.content import Content
 from reflink.formats.crossref.citations import citation
 from reflink.formats.format import Format, Options, Parsed
-from reflink.formats.records import Part, paper_fields, several
+from reflink.formats.records import Part, check, paper_fields, several
 from reflink.sources import crossref, values
 from reflink.sources.types import work_type
 
@@ -41,7 +41,7 @@ class Works(Format):
         """Return the works that have a DOI or references."""
         if len(content.data) > options.limits.size:
             raise TooLarge(f"{content.name}: {len(content.data)} bytes of JSON, the limit is {options.limits.size}")
-        return several(content, _parts(content), options)
+        return several(content, _parts(content, options), options)
 
 
 def _is_work(value: Any) -> bool:
@@ -87,13 +87,15 @@ def _documents(content: Content) -> Iterator[Any]:
                 raise NotAPaper(f"{content.name}: line {number} is not JSON: {error}") from None
 
 
-def _parts(content: Content) -> Iterator[Part]:
+def _parts(content: Content, options: Options) -> Iterator[Part]:
     for document in _documents(content):
         for value in _records(document):
             if type(value) is not dict:
                 continue
             doi = values.doi_key(value.get("DOI"))
-            entries = _entries(value)
+            given = value.get("reference")
+            check(len(given) if type(given) is list else 0, content.name, options)
+            entries = _entries(given)
             if doi is None and not entries:
                 continue
             work = crossref.work(value, doi or "", work_type("crossref", value.get("type")))
@@ -103,7 +105,6 @@ def _parts(content: Content) -> Iterator[Part]:
             yield fields, doi or papers.own_name(orjson.dumps(value), None), entries, ()
 
 
-def _entries(value: dict[str, Any]) -> list[Entry]:
-    given = value.get("reference")
-    references = [each for each in given if type(each) is dict] if type(given) is list else []
-    return [Entry(values.short(each.get("key")), None, [cited]) for each in references if (cited := citation(each)) is not None]
+def _entries(references: Any) -> list[Entry]:
+    given = [each for each in references if type(each) is dict] if type(references) is list else []
+    return [Entry(values.short(each.get("key")), None, [cited]) for each in given if (cited := citation(each)) is not None]

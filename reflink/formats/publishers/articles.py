@@ -54,7 +54,7 @@ class Articles(Format):
 def read(root: etree._Element, warnings: tuple[str, ...], markup: Markup, content: Content, options: Options) -> Parsed:
     """Return the paper of a tree with plain names. Raises NotAPaper without a title, an identifier and references."""
     fields = front(root, markup)
-    found = entries(root, markup)
+    found = entries(root, markup, content.name, options.limits)
     if not found and "title" not in fields and "ids" not in fields:
         raise NotAPaper(f"{content.name}: neither a title nor references")
     own = papers.own_name(content.data, content.source, fields.get("publisher_id"))

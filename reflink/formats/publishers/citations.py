@@ -10,10 +10,12 @@ from lxml import etree
 from reflink.bibliography.citation import Citation, described
 from reflink.bibliography.references import Entry
 from reflink.entities import Ids
+from reflink.errors import TooLarge
 from reflink.formats.publishers.markup import SILENT, Markup, Paths, elements, found, text, text_of, texts
 from reflink.formats.publishers.people import listed, people
 from reflink.formats.records import names, year_in
 from reflink.identifiers import NO_IDS, NORMALISERS
+from reflink.limits import Limits
 from reflink.sources.pages import first_and_last
 from reflink.stripping import separate
 
@@ -37,21 +39,32 @@ _KINDS: Final = {
 }  # fmt: skip
 
 
-def entries(root: etree._Element, markup: Markup) -> list[Entry]:
-    """Return the entries with at least one work, in document order."""
+def entries(root: etree._Element, markup: Markup, name: str, limits: Limits) -> list[Entry]:
+    """Return the entries with at least one work, in document order. Raises TooLarge beyond ``limits.references``."""
     read: list[Entry] = []
+    count = 0
     for element in elements(root, markup.entries):
-        works = [work for each in elements(element, markup.works)[:_MAX_MANY] or [element] if (work := _work(each, markup))]
-        if works:
+        found = elements(element, markup.works) or [element]
+        count += len(found)
+        if count > limits.references:
+            raise TooLarge(f"{name}: more than {limits.references} references")
+        described_works = set(found)
+        if works := [work for each in found if (work := _work(each, _behind(each, markup, described_works), markup))]:
             read.append(Entry(text(element, markup.ids), text(element, markup.labels), works))
     return read
 
 
-def _work(element: etree._Element, markup: Markup) -> Citation | None:
+def _behind(element: etree._Element, markup: Markup, works: set[etree._Element]) -> etree._Element | None:
+    """Return the printed text behind a work, unless it belongs to several works before it."""
+    behind, before = element.getnext(), element.getprevious()
+    return behind if behind is not None and behind.tag in markup.follows and before not in works else None
+
+
+def _work(element: etree._Element, behind: etree._Element | None, markup: Markup) -> Citation | None:
     stated = _stated(element, markup)
-    ids = identifiers(element, markup.citation)
-    written = text(element, markup.printed) or text_of(element, SILENT | markup.silent, separate=markup.separate)
-    return described(written, stated, ids)
+    ids = identifiers((element,) if behind is None else (element, behind), markup.citation)
+    written = text(element, markup.printed) or (text_of(behind) if behind is not None else "")
+    return described(written or text_of(element, SILENT | markup.silent, separate=markup.separate), stated, ids)
 
 
 def _stated(element: etree._Element, markup: Markup) -> Citation:
@@ -104,15 +117,15 @@ def _kind(element: etree._Element, paths: Paths) -> str | None:
     return None
 
 
-def identifiers(element: etree._Element, paths: Any) -> Ids:
-    """Return the identifiers that elements and addresses state."""
+def identifiers(parts: tuple[etree._Element, ...], paths: Any) -> Ids:
+    """Return the identifiers that elements and addresses in these parts state."""
     ids: dict[str, str] = {}
     for kind, normalise in NORMALISERS.items():
-        for value in texts(element, paths.get(kind, ())):
+        for value in texts(parts[0], paths.get(kind, ())):
             if known := normalise(value[:_MAX_MANY]):
                 ids.setdefault(kind, known)
                 break
-    for value in _first(texts(element, paths.get("address", ())), _MAX_MANY):
+    for value in _first((value for part in parts for value in texts(part, paths.get("address", ()))), _MAX_MANY):
         for kind, known in separate(value[:_MAX_MANY])[0].items():
             ids.setdefault(kind, known)
     return Ids.made({**ids}) if ids else NO_IDS

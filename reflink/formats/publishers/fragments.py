@@ -86,6 +86,8 @@ class References(Format):
         blocks += [
             (code.decode("ascii", "replace").strip(), declared + each) for code, each in zip(rest[::2], rest[1::2], strict=True)
         ]
+        if len(blocks) > max(1, options.limits.references):
+            raise TooLarge(f"{content.name}: more than {options.limits.references} lists: divide the file")
         found: dict[str, Parsed] = {}
         for bibcode, block in blocks:
             own = content.source if len(blocks) == 1 else None

@@ -40,7 +40,7 @@ def front(root: etree._Element, markup: Markup) -> dict[str, Any]:
     )
     names = tuple(dict.fromkeys(each for each in texts(root, paths.get("abbreviations", ())) if each != fields.get("venue")))
     authors = list(people(root, paths))
-    ids = identifiers(root, paths)
+    ids = identifiers((root,), paths)
     fields |= {
         "translated_titles": titles[:_MAX_TEXTS],
         "venue_abbreviations": names[:_MAX_TEXTS],

@@ -31,7 +31,8 @@ class Markup:
     """How the articles of one publisher are marked up.
 
     ``entries``: the entries of the bibliography, from the root. ``works``: the works of an entry, from the entry, which is the
-    work if there is none. ``printed``: its printed text, from the work, which is that text if there is none. ``silent``:
+    work if there is none. ``printed``: its printed text, from the work; ``follows``: the elements behind the work that hold it; the
+    work's own text if there is neither. ``silent``:
     elements that are not part of that text; ``separate``: its elements stand apart, without text between them. ``citation``:
     the fields of `reflink.entities.Reference`, from the work; also ``authors``, ``editors`` (elements of one person each),
     ``groups``, ``author_list`` (all authors in one text), ``pages`` (a range), ``article_number``, ``subtitle``, ``doi``,
@@ -49,6 +50,7 @@ class Markup:
     labels: Paths = ("label",)
     works: str = "self::*"
     printed: Paths = ()
+    follows: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
     separate: bool = False
     kinds: Paths = ()

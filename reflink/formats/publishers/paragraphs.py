@@ -64,10 +64,9 @@ class _Line:
     def space(self) -> None:
         self._space = True
 
-    def since(self, parts: int) -> tuple[int, int]:
-        """Return the span of the text that was added behind the first ``parts`` parts, without the space before it."""
-        start = self.length - sum(map(len, self.parts[parts:]))
-        return min(start + (self.parts[parts : parts + 1] == [" "]), self.length), self.length
+    def since(self, parts: int, length: int) -> tuple[int, int]:
+        """Return the span of the text that was added since it had these parts and this length, without the space before."""
+        return min(length + (self.parts[parts : parts + 1] == [" "]), self.length), self.length
 
 
 class _Reader:
@@ -102,16 +101,16 @@ class _Reader:
                 apart.append(child)
                 line.space()
             elif tag in self.markup.mentions and (targets := self._targets(child)):
-                before = len(line.parts)
+                before = len(line.parts), line.length
                 line.add(text_of(child) or ",".join(number for _, number in targets))
-                mentions.append(Mention(*line.since(before), tuple(dict.fromkeys(target for target, _ in targets))))
+                mentions.append(Mention(*line.since(*before), tuple(dict.fromkeys(target for target, _ in targets))))
             elif isinstance(tag, str) and tag not in self.markup.unread and tag not in SILENT:
-                before = len(line.parts)
+                before = len(line.parts), line.length
                 if tag not in INLINE and tag not in self.markup.mentions and tag not in _FORMULAS:
                     line.space()
                 self._read(child, line, mentions, formulas, apart)
-                if tag in _FORMULAS and len(line.parts) > before:
-                    formulas.append(line.since(before))
+                if tag in _FORMULAS and len(line.parts) > before[0]:
+                    formulas.append(line.since(*before))
             line.add(child.tail or "")
 
     def _targets(self, element: etree._Element) -> list[tuple[str, str]]:

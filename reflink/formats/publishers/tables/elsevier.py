@@ -9,7 +9,7 @@ from reflink.formats.publishers.markup import Markup
 ELSEVIER: Final = Markup(
     entries="//bib-reference",
     works="reference | other-ref",
-    printed=("following-sibling::source-text[count(../reference | ../other-ref) = 1]",),
+    follows=frozenset(("source-text",)),
     silent=frozenset(("label", "date-accessed")),
     separate=True,
     kinds=("host/issue | host/edited-book | host/book | host/e-host",),
@@ -20,7 +20,7 @@ ELSEVIER: Final = Markup(
         "venue": (
             "host/issue/series/title/maintitle", "host/edited-book/title/maintitle",
             "host/edited-book/book-series/series/title/maintitle", "host/issue/title/maintitle",
-            "host/edited-book/conference", "host/book[../../contribution/title]/title/maintitle",
+            "host/edited-book/conference", "self::*[contribution/title]/host/book/title/maintitle",
             "host/book/book-series/series/title/maintitle",
         ),
         "publisher": ("host/*/publisher/name",),

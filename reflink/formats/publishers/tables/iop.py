@@ -14,8 +14,8 @@ IOP: Final = Markup(
     separate=True,
     kinds=("self::*",),
     citation={
-        "title": ("art-title", "chap-title", "book-title[not(../art-title or ../chap-title)]", "thesis-title"),
-        "venue": ("concat(jnl-title, ' ', part)", "book-title[../art-title or ../chap-title]", "conf-title", "series"),
+        "title": ("art-title", "chap-title", "self::*[not(art-title or chap-title)]/book-title", "thesis-title"),
+        "venue": ("concat(jnl-title, ' ', part)", "self::*[art-title or chap-title]/book-title", "conf-title", "series"),
         "publisher": ("publication/publisher",),
         "volume": ("volume",),
         "issue": ("issno",),

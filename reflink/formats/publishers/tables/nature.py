@@ -9,10 +9,9 @@ from reflink.formats.publishers.markup import Markup
 NATURE: Final = Markup(
     entries="//bib | //reftxt[not(ancestor::bib)]",
     works="reftxt",
-    kinds=("jtl[1]/@kind",),
     citation={
-        "title": ("atl", "btl[not(../atl)]"),
-        "venue": ("jtl", "btl[../atl]"),
+        "title": ("atl", "self::*[not(atl)]/btl"),
+        "venue": ("jtl", "self::*[atl]/btl"),
         "publisher": ("pub | pubnm",),
         "volume": ("vid",),
         "issue": ("iid",),
@@ -23,7 +22,7 @@ NATURE: Final = Markup(
         "authors": ("refau",),
         "groups": ("refgrp | refcollab",),
         "editors": ("refed",),
-        "doi": ("refdoi", "following-sibling::refdoi"),
+        "doi": ("refdoi",),
         "address": (".//weblink/@url", ".//weblink", ".//url"),
     },
     own={

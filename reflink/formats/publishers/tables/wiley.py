@@ -18,9 +18,9 @@ WILEY: Final = Markup(
     silent=frozenset(("label",)),
     kinds=("@type",),
     citation={
-        "title": ("articleTitle", "chapterTitle", "bookTitle[not(../articleTitle or ../chapterTitle)]", "otherTitle"),
-        "subtitle": ("articleSubTitle | bookSubTitle[not(../articleTitle or ../chapterTitle)]",),
-        "venue": ("journalTitle", "bookTitle[../articleTitle or ../chapterTitle]", "bookSeriesTitle"),
+        "title": ("articleTitle", "chapterTitle", "self::*[not(articleTitle or chapterTitle)]/bookTitle", "otherTitle"),
+        "subtitle": ("articleSubTitle", "self::*[not(articleTitle or chapterTitle)]/bookSubTitle"),
+        "venue": ("journalTitle", "self::*[articleTitle or chapterTitle]/bookTitle", "bookSeriesTitle"),
         "publisher": ("publisherName",),
         "volume": ("vol",),
         "issue": ("issue",),
