@@ -7,7 +7,6 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Final
 from urllib.parse import unquote
@@ -19,19 +18,21 @@ from reflink.formats.content import Content
 from reflink.formats.format import Format, Options, Parsed
 from reflink.formats.jats import Jats
 from reflink.limits import Limits
-from reflink.markup.tree import read_tree
+from reflink.markup.tree import local, read_tree
 
 _ZIP: Final = b"PK\x03\x04"
 _MANIFEST: Final = "manifest.xml"
 _HREFS: Final = ("href", "{http://www.w3.org/1999/xlink}href")
 #: Types of items that may be the article, the best first. An item of another type is not one.
 _TYPES: Final = ("article", "article-metadata", "manuscript", "metadata")
+#: Maximum number of files that a manifest may name as article.
+_MAX_NAMED: Final = 10_000
 #: Maximum size of a zip archive's directory, in bytes; about 50,000 members.
 _MAX_DIRECTORY: Final = 4 * 2**20
 #: The end of a zip archive's directory: signature, 6 bytes, number of members, size and place of the directory.
 _END: Final = struct.Struct("<4s6xHLL")
 _MAX_COMMENT: Final = 1 << 16
-_READABLE: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED: Final = 1
 _BROKEN: Final = (
     zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, KeyError, EOFError, OSError, zlib.error, lzma.LZMAError,
@@ -56,47 +57,59 @@ class Meca(Format):
             return False
 
     def parse(self, content: Content, options: Options) -> tuple[Parsed, ...]:
-        """Return the article that the manifest names."""
-        article = Content(_article(content, options.limits), content.source)
-        return Jats().parse(article, options)
+        """Return the first article with references among those that the manifest names; else the first article."""
+        archive = _opened(content)
+        manifest, named, left = _manifest(archive, content.name, options.limits)
+        members = {info.filename: info for info in archive.infolist()}
+        first: tuple[Parsed, ...] = ()
+        reason = ""
+        for info in filter(None, map(members.get, named)):
+            try:
+                data = _member(archive, info, content.name, replace(options.limits, size=left))
+                found = Jats().parse(Content(data, content.source), options)
+            except NotAPaper as error:
+                reason = reason or f" ({str(error).removeprefix(f'{content.name}: ')[:200]})"
+            else:
+                if any(each.paper.references for each in found):
+                    return found
+                first = first or found
+            left -= info.file_size if _readable(info) else 0  # no more than that is unpacked, from a damaged member too
+        if not first:
+            names = f": {', '.join(named[:3])[:200]}" if named else ""
+            raise NotAPaper(f"{content.name}: {manifest} names no article in XML{names}{reason}")
+        return first
 
 
-def _article(content: Content, limits: Limits) -> bytes:
-    """Return the first member that the manifest names as article and that is one. Raises NotAPaper and TooLarge."""
-    archive = _opened(content)
-    manifest = _manifest_of(archive)
-    if manifest is None:
-        raise NotAPaper(f"{content.name}: not a MECA package: no {_MANIFEST}")
-    folder = manifest.filename[: -len(_MANIFEST)]
-    data = _member(archive, manifest, content.name, limits)
-    remaining = replace(limits, size=limits.size - len(data))
-    root, _ = read_tree(data, f"{content.name}: {manifest.filename}", limits)
-    members = {info.filename: info for info in archive.infolist()}
-    named = list(dict.fromkeys(_named(root)))
-    for name in named:
-        info = members.get(folder + name)
-        if info is not None:
-            data = _member(archive, info, content.name, remaining)
-            if (found := Content(data).root) is not None and found[0] == "article":
-                return data
-            remaining = replace(remaining, size=remaining.size - len(data))
-    reason = f"names no article in XML: {', '.join(named[:3])[:200]}" if named else "names no article in XML"
-    raise NotAPaper(f"{content.name}: {manifest.filename} {reason}")
+def _manifest(archive: zipfile.ZipFile, name: str, limits: Limits) -> tuple[str, list[str], int]:
+    """Return the name of the manifest, of the members that may be the article, the best first, and the size that is left."""
+    info = _manifest_of(archive)
+    if info is None:
+        raise NotAPaper(f"{name}: not a MECA package: no {_MANIFEST}")
+    data = _member(archive, info, name, limits)
+    root, _ = read_tree(data, f"{name}: {info.filename}", limits)
+    folder = info.filename[: -len(_MANIFEST)]
+    return info.filename, [folder + each for each in _named(root)], limits.size - len(data)
 
 
-def _named(manifest: etree._Element) -> Iterator[str]:
-    """Yield the paths of the manifest's XML files that may be the article, the best first."""
-    found: list[tuple[int, str]] = []
-    for item in manifest.iter("{*}item"):
-        kind = (item.get("item-type") or item.get("type") or "").strip().lower()
-        if kind not in _TYPES:
-            continue
-        for instance in item.iter("{*}instance"):
-            path = _path(next(filter(None, map(instance.get, _HREFS)), ""))
-            media = (instance.get("media-type") or instance.get("mime-type") or "").lower()
+def _named(manifest: etree._Element) -> list[str]:
+    """Return the paths of the manifest's XML files that may be the article, the best first."""
+    found: dict[str, int] = {}
+    kinds: list[str] = []
+    for event, element in etree.iterwalk(manifest, events=("start", "end"), tag=("{*}item", "{*}instance")):
+        if local(element) == "item":
+            if event == "start":
+                kinds.append((element.get("item-type") or element.get("type") or "").strip().lower())
+            else:
+                kinds.pop()
+        elif event == "start" and kinds and kinds[-1] in _TYPES:
+            path = _path(next(filter(None, map(element.get, _HREFS)), ""))
+            media = (element.get("media-type") or element.get("mime-type") or "").lower()
             if path and (media.partition(";")[0].endswith("xml") or path.lower().endswith((".xml", ".nxml"))):
-                found.append((_TYPES.index(kind), path))
-    return (path for _, path in sorted(found, key=lambda each: each[0]))
+                rank = _TYPES.index(kinds[-1])
+                found[path] = min(rank, found.get(path, rank))
+                if len(found) >= _MAX_NAMED:
+                    break
+    return sorted(found, key=found.__getitem__)
 
 
 def _path(href: str) -> str:
@@ -130,7 +143,7 @@ def _manifest_of(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, limits: Limits) -> bytes:
     """Return an unpacked member. Raises TooLarge beyond ``limits.size``, and NotAPaper."""
-    if info.compress_type not in _READABLE or info.flag_bits & _ENCRYPTED:
+    if not _readable(info):
         raise NotAPaper(f"{name}: {info.filename} is encrypted, or compressed in an unusual way")
     try:
         with archive.open(info) as file:
@@ -140,3 +153,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, limits: 
     if len(data) > limits.size:
         raise TooLarge(f"{name}: unpacks to more than {limits.size} bytes")
     return data
+
+
+def _readable(info: zipfile.ZipInfo) -> bool:
+    return info.compress_type in _METHODS and not info.flag_bits & _ENCRYPTED

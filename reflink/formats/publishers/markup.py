@@ -31,10 +31,10 @@ class Markup:
     """How the articles of one publisher are marked up.
 
     ``entries``: the entries of the bibliography, from the root. ``works``: the works of an entry, from the entry, which is the
-    work if there is none. ``printed``: its printed text, from the work; ``follows``: the elements behind the work that hold it; the
-    work's own text if there is neither. ``silent``:
-    elements that are not part of that text; ``separate``: its elements stand apart, without text between them. ``citation``:
-    the fields of `reflink.entities.Reference`, from the work; also ``authors``, ``editors`` (elements of one person each),
+    work if there is none. ``printed``: its printed text, from the work; ``follows``: the elements behind the work that hold it;
+    the work's own text if there is neither. ``silent``: elements that are not part of that text; ``separate``: its elements
+    stand apart, without text between them. ``citation``: the fields of `reflink.entities.Reference`, from the work; also
+    ``authors``, ``editors`` (elements of one person each),
     ``groups``, ``author_list`` (all authors in one text), ``pages`` (a range), ``article_number``, ``subtitle``, ``doi``,
     ``pmid``, ``pmcid``, ``arxiv``, ``address`` (an address or text that may be an identifier). ``kinds``: paths of the kind
     of the work: an attribute's value, or the name of an element.

@@ -28,6 +28,8 @@ from reflink.markup.tree import read_tree
 CITATIONS: Final = tags("biblStruct", "bibl")
 _PAPERS: Final = tags("TEI", "TEI.2")
 _FULL: Final = tags("biblFull")
+#: Roots that are one paper.
+_ALONE: Final = frozenset(("TEI", "TEI.2", "listBibl", "biblStruct", "biblFull"))
 #: Names of elements in which another citation is not one of the bibliography.
 _AROUND: Final = frozenset(("relatedItem", "biblFull", "teiHeader"))
 _CITATION: Final = frozenset(("biblStruct", "bibl"))
@@ -73,7 +75,7 @@ def _parts(root: etree._Element) -> list[etree._Element]:
     wanted = _PAPERS if name_of(root) == "teiCorpus" else _FULL
     inside = frozenset(map(name_of, root.iter(*wanted)))
     found = [each for each in root.iter(*wanted) if not any(name_of(up) in inside for up in each.iterancestors())]
-    return found or ([root] if name_of(root) != "teiCorpus" and len(root) else [])
+    return found or ([root] if name_of(root) in _ALONE and len(root) else [])
 
 
 def _document(

@@ -36,11 +36,13 @@ _PAGES: Final = re.compile(
     r"\d{1,6}\s?[-–—]{1,2}\s?\d{1,6}|\d{1,4}\s?\(\d{1,4}\)|\bpp?\.\s?\d|\b[Vv]ol(?:ume|\.)\s?\d|\d{1,4}\s?[:,]\s?[A-Za-z]?\d{1,6}"
 )
 _ENDED: Final = re.compile(r"[.\d)\]>/]\s*$")
-_BROKEN: Final = re.compile(r"(?:10\.\d{4,9}/\S{0,200}|https?://\S{0,500})[/._-]$")
+_BROKEN: Final = re.compile(r"(?:10\.\d{4,9}/(?:\S{0,200}[/._-])?|https?://\S{0,500}[/._-])$")
 #: The names of a table's columns, and a line that begins with the tag of a field: other formats.
 _COLUMN: Final = re.compile(r"\s{0,10}\"?[A-Za-z_ /]{1,40}\"?\s{0,10}")
 _SEPARATORS: Final = re.compile(r"[,;\t|]")
 _MIN_COLUMNS: Final = 4
+#: Number of items whose numbers alone show that they are items.
+_MIN_COUNT: Final = 3
 _TAGGED: Final = re.compile(
     r"(?:[A-Z][A-Z0-9]{1,3}\s{0,2}- |[A-Z][A-Z0-9] (?=\S)|%[0-9A-Z] |@[A-Za-z]{2,20}\{|\\(?:bibitem|entry)\b)"
 )
@@ -65,12 +67,15 @@ _ENOUGH: Final = 0.85
 def items(text: str) -> list[Item]:
     """Return the citations of a text: those behind its last heading "References", if it has one. Time is linear.
 
-    The text is divided in the first way that gives citations, else in the way that gives the largest share of them.
+    Numbers that count from 1 divide it. Otherwise it is divided in the first way that gives citations, else in the way that
+    gives the largest share of them.
     """
     lines = [line.replace("\u00ad", "").rstrip() for line in re.split(r"\r\n|[\n\r\f\v\u0085\u2028\u2029]", text)]
     lines = _listed(lines)
     if not lines or _is_table(lines[0]) or 3 * sum(_TAGGED.match(line) is not None for line in lines) > len(lines):
         return []
+    if _counts(numbered := _numbered(lines)):
+        return [item for item in numbered if any(map(str.isalnum, item.text))]
     best: list[Item] = []
     best_share = -1.0
     for way in _ways(lines):
@@ -82,6 +87,12 @@ def items(text: str) -> list[Item]:
             if found_share > best_share:
                 best, best_share = found, found_share
     return best
+
+
+def _counts(found: list[Item]) -> bool:
+    """Return whether the labels of several items are 1, 2, 3, …"""
+    numbers = [re.sub(r"\D", "", item.label or "") for item in found]
+    return len(numbers) >= _MIN_COUNT and numbers == [str(number) for number in range(1, len(numbers) + 1)]
 
 
 def _is_table(line: str) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import struct
+import time
 import zipfile
+import zlib
 
 import pytest
 from hypothesis import given
@@ -69,6 +71,84 @@ def test_full_text_precedes_metadata() -> None:
     )
     members = {"manuscript.xml": b"<TEI/>", "article-metadata.xml": article(), "article.xml": ARTICLE}
     assert len(parse(Content(package(f"<manifest>{items}</manifest>", members)))[0].paper.references) == 1
+
+
+def items(**files: str) -> str:
+    """Return a manifest with an item for each file, by its type."""
+    each = '<item item-type="{}"><instance media-type="application/xml" href="{}"/></item>'
+    return f"<manifest>{''.join(each.format(kind.replace('_', '-'), name) for kind, name in files.items())}</manifest>"
+
+
+def unreadable(data: bytes, name: str, *, flag: int = 0, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a package whose directory states another flag and method for a member."""
+    found = bytearray(data)
+    at = found.rfind(b"PK\x01\x02", 0, found.rfind(name.encode()))
+    struct.pack_into("<HH", found, at + 8, flag, method)
+    return bytes(found)
+
+
+@pytest.mark.parametrize("bad", [b"<TEI/>", b"", b"\0\0", b"<article><x/></article>", b"<review/>"])
+def test_an_item_that_is_no_article_does_not_hide_one(bad: bytes) -> None:
+    data = package(items(article="1.xml", manuscript="2.xml"), {"1.xml": bad, "2.xml": ARTICLE})
+    assert len(parse(Content(data, "p"))[0].paper.references) == 1
+
+
+@pytest.mark.parametrize(
+    ("flag", "method"), [(1, zipfile.ZIP_DEFLATED), (0, zipfile.ZIP_LZMA), (0, 97), (0, zipfile.ZIP_STORED)]
+)
+def test_an_unreadable_item_does_not_hide_an_article(flag: int, method: int) -> None:
+    data = package(items(article="1.xml", manuscript="2.xml"), {"1.xml": ARTICLE, "2.xml": ARTICLE})
+    assert len(parse(Content(unreadable(data, "1.xml", flag=flag, method=method), "p"))[0].paper.references) == 1
+    for name in ("1.xml", "2.xml"):
+        data = unreadable(data, name, flag=flag, method=method)
+    with pytest.raises(NotAPaper, match=r"names no article in XML: 1\.xml, 2\.xml \(1\.xml "):
+        parse(Content(data, "p"))
+
+
+def test_an_article_with_references_precedes_one_without() -> None:
+    stub, other = article(), article('<ref id="b"><mixed-citation>B</mixed-citation></ref>')
+    members = {"1.xml": stub, "2.xml": ARTICLE, "3.xml": other}
+    for manifest, expected in (
+        (items(article_metadata="1.xml", manuscript="2.xml", metadata="3.xml"), ["a"]),
+        (items(article_metadata="1.xml", manuscript="3.xml", metadata="2.xml"), ["b"]),
+        (items(article_metadata="1.xml"), []),
+    ):
+        (found,) = parse(Content(package(manifest, members), "p"))
+        assert [each.xml_id for each in found.paper.references] == expected
+
+
+def test_an_article_inside_another_element() -> None:
+    inside = b"<x>" + ARTICLE + b"</x>"
+    data = package(BIORXIV.format("application/xml", "1.xml"), {"1.xml": inside})
+    assert parse(Content(data, "p")) == parse(Content(inside, "p"))
+
+
+def test_all_candidates_together_are_bounded() -> None:
+    """Also damaged ones: what was unpacked of them counts."""
+    names = [f"{number}.xml" for number in range(20)]
+    data = package(
+        f"<manifest><item type='article'>{''.join(f'<instance href={name!r}/>' for name in names)}</item></manifest>",
+        dict.fromkeys(names, b"<TEI>" + b" " * 100_000),
+    )
+    damaged = data.replace(struct.pack("<L", zlib.crc32(b"<TEI>" + b" " * 100_000)), bytes(4))
+    assert damaged != data
+    for each in (data, damaged):
+        with pytest.raises(TooLarge):
+            parse(Content(each, "p"), options=Options(limits=Limits(size=1_000_000)))
+
+
+def test_nested_items() -> None:
+    """An instance belongs to the item that is nearest to it; a path counts once; the time is linear."""
+    nested = '<item type="article">' * 200 + "{}" + "</item>" * 200
+    many = "".join(f'<instance href="{number % 20_000}.xml"/>' for number in range(40_000))
+    start = time.process_time()
+    with pytest.raises(NotAPaper, match=r"names no article in XML: 0\.xml, 1\.xml, 2\.xml"):
+        parse(Content(package(f"<manifest>{nested.format(many)}</manifest>", {"x.xml": ARTICLE}), "p"))
+    assert time.process_time() - start < 5
+    figure = '<item type="article"><item type="figure"><instance href="1.xml"/></item><instance href="2.xml"/></item>'
+    members = {"1.xml": article('<ref id="f"><mixed-citation>F</mixed-citation></ref>'), "2.xml": ARTICLE}
+    (found,) = parse(Content(package(f"<manifest>{figure}</manifest>", members), "p"))
+    assert [each.xml_id for each in found.paper.references] == ["a"]
 
 
 @pytest.mark.parametrize(

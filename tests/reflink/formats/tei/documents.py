@@ -23,7 +23,8 @@ ARTICLE = """
 	<analytic>
 		<title level="a" type="main">On tests</title>
 		<author>
-			<persName><forename type="first">Jane</forename><forename type="middle">A</forename><surname>Doe</surname></persName>
+			<persName><forename type="first">Jane</forename><forename type="middle">A</forename>
+            <surname>Doe</surname></persName>
 		</author>
 		<author>
 			<orgName type="collaboration">ATLAS Collaboration</orgName>

@@ -99,7 +99,7 @@ def test_what_is_no_paper(data: str):
 
 @pytest.mark.parametrize("limits", [Limits(size=100), Limits(references=1), Limits(depth=4)])
 def test_limits(limits: Limits):
-    with pytest.raises(TooLarge, match="^x: "):
+    with pytest.raises(TooLarge, match=r"^x: "):
         format_named("tei").parse(Content(tei(ARTICLE * 2).encode(), "x"), Options(limits))
 
 

@@ -76,8 +76,13 @@ def test_every_ref_with_a_target_is_a_mention_of_an_entry(name: str, mentions: i
     assert sum(map(len, contexts.values())) >= mentions
 
 
-PIECES = st.lists(st.sampled_from([" ", "\n\t", "a", "b c ", " d", "<hi>e</hi>", "<hi> f </hi>", "<ref type='bibr' target='#b0'> 1 </ref>",
-                                   "<ref type='bibr' target='#b0'>(2</ref>", "<formula>x </formula>", "<s>g</s>", "<s> </s>"]), max_size=12)  # fmt: skip
+PIECES = st.lists(
+    st.sampled_from(
+        [" ", "\n\t", "a", "b c ", " d", "<hi>e</hi>", "<hi> f </hi>", "<ref type='bibr' target='#b0'> 1 </ref>",
+         "<ref type='bibr' target='#b0'>(2</ref>", "<formula>x </formula>", "<s>g</s>", "<s> </s>"]
+    ),
+    max_size=12,
+)  # fmt: skip
 
 
 @settings(max_examples=examples(200))

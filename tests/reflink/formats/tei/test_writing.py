@@ -80,7 +80,8 @@ def test_identifiers_belong_to_the_level_of_the_work(entry: str, place: str):
     assert {etree.QName(each.getparent()).localname for each in found} == {place}
     for each in found:
         assert [etree.QName(after).localname for after in each.itersiblings()] in (
-            [], ["idno"], ["idno"] * 2, ["idno"] * 3, *(["idno"] * many + [last] for many in range(4) for last in ("imprint", "ptr"))
+            [], ["idno"], ["idno"] * 2, ["idno"] * 3,
+            *(["idno"] * many + [last] for many in range(4) for last in ("imprint", "ptr")),
         )  # fmt: skip
     (pointer,) = root.findall(".//{*}ptr")
     assert etree.QName(pointer.getparent()).localname in ("biblStruct", "bibl")
@@ -147,7 +148,8 @@ SPACE = st.sampled_from(["", " ", "\n", "\n\t\t", "\r\n  ", "\n\n ", "text\n ", 
 def test_any_white_space(spaces: list[str]):
     a, b, c, d, e, f, g, h = spaces
     entry = (
-        f"<biblStruct>{a}<analytic>{b}<title>On tests</title>{c}</analytic>{d}<monogr>{e}<imprint/>{f}</monogr>{g}</biblStruct>{h}"
+        f"<biblStruct>{a}<analytic>{b}<title>On tests</title>{c}</analytic>{d}<monogr>{e}<imprint/>{f}</monogr>{g}"
+        f"</biblStruct>{h}"
         f"<bibl>Doe{a}</bibl>{b}<biblStruct>{c}<monogr>{d}<title>On others</title>{e}</monogr>{f}</biblStruct>"
     )
     laws(tei(entry).encode())
