@@ -30,7 +30,7 @@ class S2orc(Format):
     def with_links(self, content: Content, decisions: Mapping[str, Decision]) -> bytes:
         """Return the JSON with ``link``, ``link_ids`` and ``link_probability`` in each linked entry.
 
-        ``link`` is the id of the cited work, where the schema has that of Semantic Scholar; it is null without a link. The
+        ``link`` is the id of the cited work, in place of that of Semantic Scholar; without a link the entry is unchanged. The
         layout of the JSON is kept as far as indentation goes. Raises NotAPaper and TooLarge.
         """
         return linked(content, decisions)

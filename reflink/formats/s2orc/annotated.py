@@ -59,9 +59,9 @@ class Annotated:
         return self.text[mark.start : mark.end]
 
 
-def unpack(value: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Replace annotations that are strings of JSON by their lists, in place, to change them; return where they were."""
-    found: list[tuple[dict[str, Any], str]] = []
+def unpack(value: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
+    """Replace annotations that are strings of JSON by their lists, in place; return where they were, and the strings."""
+    found: list[tuple[dict[str, Any], str, str]] = []
     for key in _TEXTS:
         part = value.get(key)
         annotations = part.get("annotations") if type(part) is dict else None
@@ -70,7 +70,7 @@ def unpack(value: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
         for kind, given in list(annotations.items()):
             if type(given) is str and type(listed := _listed(given)) is list:
                 annotations[kind] = listed
-                found.append((annotations, kind))
+                found.append((annotations, kind, given))
     return found
 
 

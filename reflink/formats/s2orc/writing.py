@@ -31,9 +31,13 @@ def linked(content: Content, decisions: Mapping[str, Decision]) -> bytes:
     for document in documents(content, Options(infer=False), flat):
         for item, reference in zip(document.items, _firsts(document.parsed.paper.references), strict=True):
             _write(item, decisions.get(reference.id))
-    for place, kind in packed:
-        place[kind] = json.dumps(place[kind], ensure_ascii=False, separators=(",", ":"))
-    return b"\n".join(line if value is None else _dumped(value, line) for line, value in zip(lines, values, strict=True))
+    for place, kind, given in packed:
+        unchanged = place[kind] == orjson.loads(given)
+        place[kind] = given if unchanged else json.dumps(place[kind], ensure_ascii=False, separators=(",", ":"))
+    return b"\n".join(
+        line if value is None or value == _loaded(line) else _dumped(value, line)
+        for line, value in zip(lines, values, strict=True)
+    )
 
 
 def _loaded(data: bytes) -> Any:
@@ -49,14 +53,14 @@ def _firsts(references: tuple[Reference, ...]) -> list[Reference]:
 
 
 def _write(item: dict[str, Any], decision: Decision | None) -> None:
-    """Write the link of one entry, or null without a link; remove what an earlier call wrote. Do nothing without a decision."""
+    """Write the link of one entry; without one remove what an earlier call wrote. Do nothing without a decision."""
     if decision is None:
         return
-    for name in ("link_ids", "link_probability"):
-        item.pop(name, None)
+    ours = [item.pop(name, None) for name in ("link_ids", "link_probability")] != [None, None]
     name = "links" if "links" in item and "link" not in item else "link"
-    item[name] = None
     if decision.link.cited is None:
+        if ours:
+            item[name] = None
         return
     item[name] = decision.link.cited
     if decision.work is not None and (
