@@ -26,10 +26,10 @@ _START: Final = re.compile(r"\s*@\s*([A-Za-z]+)\s*[{(]")
 _SPACED_KEY: Final = re.compile(r"(\s*@\s*[A-Za-z]+\s*[{(]\s*)([^\s,=(){}\"]+(?:[ \t]{1,3}[^\s,=(){}\"]+){1,9})(?=\s*,)")
 _NO_ENTRIES: Final = frozenset(("comment", "preamble", "set", "xdata"))
 _STRING: Final = "string"
-#: Maximum number of characters of an entry, of a field that is decoded, and of macros together.
+#: Maximum number of characters of an entry and of a field that is decoded, and of macros.
 _MAX_ENTRY: Final = 1 << 18
 _MAX_FIELD: Final = 20_000
-_MAX_MACROS: Final = 10_000
+_MAX_MACROS: Final = 3_000
 _MAX_LINE: Final = 1 << 20
 #: Commands that latexcodec leaves: \emph, \textit.
 _COMMAND: Final = re.compile(r"\\[A-Za-z]+\*?\s*")
@@ -123,7 +123,9 @@ class Parser:
             raise BadRecord(f"not an entry of BibTeX: {error}") from None
         if kind[1].lower() == _STRING:
             if len(self._macros) < _MAX_MACROS:
-                self._macros.update((name, value[:_MAX_FIELD]) for name, value in parser.macros.items())
+                known = self._macros
+                new = {each: value for each, value in parser.macros.items() if known.get(each) is not value}
+                known.update((each, value[:_MAX_FIELD]) for each, value in new.items())
             return None
         for key, entry in found.items():
             if faults and not entry.fields:
