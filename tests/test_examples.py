@@ -12,8 +12,8 @@ import pytest
 from reflink.catalog import Catalog
 from reflink.entities import Link, Paper, Work
 from reflink.errors import NotAPaper
+from reflink.formats import Content, parse
 from reflink.identifiers import normalise_arxiv, normalise_doi, normalise_pmcid, normalise_pmid
-from reflink.jats import parse
 from reflink.linking.linker import Linker
 from reflink.linking.policy import Policy
 from reflink.semantic import Encoder
@@ -33,8 +33,13 @@ def content(name: str) -> bytes:
 
 
 @cache
+def papers(name: str) -> tuple[Paper, ...]:
+    """Return the papers of a file: an article, and its sub-articles with a DOI."""
+    return tuple(each.paper for each in parse(Content(content(name), name)))
+
+
 def paper(name: str) -> Paper:
-    return parse(content(name), source=name)
+    return papers(name)[0]
 
 
 @cache
@@ -48,13 +53,14 @@ def cited_by(citing: str) -> dict[str, str | None]:
 
 
 def own_works(folder: str) -> list[Work]:
-    return [paper(name).work() for name in SOUND if FILES[name].parent.name == folder]
+    return [each.work() for name in SOUND if FILES[name].parent.name == folder for each in papers(name)]
 
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_paper_has_the_expected_references_and_all_fields(name: str) -> None:
     parsed = paper(name)
-    assert [reference.id for reference in parsed.references] == list(cited_by(parsed.id))
+    for each in papers(name):
+        assert [reference.id for reference in each.references] == list(cited_by(each.id))
     fields = ("title", "authors", "venue", "year", "volume", "fpage", "abstract", "language")
     assert not [field for field in fields if not getattr(parsed, field)]
 
@@ -62,7 +68,7 @@ def test_a_paper_has_the_expected_references_and_all_fields(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(POISON))
 def test_poison_is_not_a_paper(name: str) -> None:
     with pytest.raises(NotAPaper):
-        parse(content(name))
+        parse(Content(content(name)))
 
 
 def test_only_the_broken_file_is_read_with_a_warning() -> None:
@@ -81,7 +87,7 @@ def test_the_xml_has_the_documented_oddities() -> None:
 
 
 def test_every_expectation_belongs_to_a_reference() -> None:
-    assert {citing.partition("#")[0] for citing in OUTCOMES} == {paper(name).id for name in SOUND}
+    assert {citing.partition("#")[0] for citing in OUTCOMES} == {each.id for name in SOUND for each in papers(name)}
 
 
 def test_works_are_named_once_and_by_their_identifiers() -> None:
@@ -121,7 +127,7 @@ def test_the_readme_has_the_number_of_references_and_links() -> None:
         cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
         if cells[0] in FILES:
             rows[cells[0]] = tuple(cells[3:5])
-    counts = {name: cited_by(paper(name).id) for name in SOUND}
+    counts = {name: {key: cited for each in papers(name) for key, cited in cited_by(each.id).items()} for name in SOUND}
     linked = {name: sum(cited is not None for cited in outcomes.values()) for name, outcomes in counts.items()}
     assert {name: rows[name] for name in SOUND} == {name: (str(len(counts[name])), str(linked[name])) for name in SOUND}
     assert set(rows) == set(FILES)
@@ -133,7 +139,7 @@ def links() -> dict[str, Link]:
     encoder = Encoder()
     catalog = Catalog.empty(dim=encoder.dim, model=encoder.name, precision=encoder.precision)
     catalog.add_encoded([*works(), *own_works("1-first")], encoder)
-    references = [reference for name in SOUND for reference in paper(name).references]
+    references = [reference for name in SOUND for each in papers(name) for reference in each.references]
     return {link.reference: link for link in Linker(catalog, encoder, Policy(profile="production")).link(references)}
 
 

@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from reflink import jats
 from reflink.catalog import Catalog
 from reflink.catalog.reading import read_works
 from reflink.entities import Paper, Work
 from reflink.errors import ReflinkError
+from reflink.formats import Content, parse
 from reflink.semantic import Encoder
 from tests.data import ROOT
 from workers.catalog.bulk_load import load_and_bind
@@ -36,7 +36,7 @@ def parsed(papers: dict[str, bytes]) -> list[Paper]:
     found = []
     for name, data in papers.items():
         try:
-            found.append(jats.parse(data, source=Path(name).stem))
+            found += [each.paper for each in parse(Content(data, Path(name).stem))]
         except ReflinkError:
             continue
     return found

@@ -48,10 +48,9 @@ def test_links_overrides_and_shares_have_one_writer_each(topic: str, writer: str
     assert [name for name, each in grants.items() if f"p.{topic}" in names(each, "WRITE")] == [writer]
 
 
-def test_an_export_may_only_read_links():
+def test_an_export_may_only_read_links_and_contexts():
     assert {(grant.name, grant.operation) for grant in tool_grants("export", "p.")} == {
-        ("p.links", "READ"),
-        ("p.links", "DESCRIBE_CONFIGS"),
+        (f"p.{topic}", operation) for topic in ("contexts", "links") for operation in ("READ", "DESCRIBE_CONFIGS")
     }
 
 
