@@ -55,7 +55,7 @@ def test_the_demo_has_the_expected_links_and_changes(
 
 def test_a_folder_without_papers_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "1-empty").mkdir()
-    with pytest.raises(NotAPaper, match=r"1-empty: no \.xml or \.nxml file in this folder"):
+    with pytest.raises(NotAPaper, match=r"1-empty: no paper in this folder"):
         Demonstration(papers=tmp_path, catalog=EXAMPLES / "works.jsonl", brokers="nobody.invalid:1").run()
 
 
