@@ -109,7 +109,7 @@ class FirstAct:
         outcomes: Outcomes = self.reader.outcomes
         return State(
             papers=len(self.published.versions),
-            parsed=len(outcomes.papers) + len(outcomes.dead_papers),
+            parsed=len(outcomes.papers.keys() & self.published.versions.keys()) + len(outcomes.dead_papers),
             references=sum(len(paper.references) for paper in outcomes.papers.values()),
             linked=outcomes.linked,
             unresolved=len(outcomes.references) - outcomes.linked,

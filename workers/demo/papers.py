@@ -49,22 +49,28 @@ class Published:
     files: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     #: File name and error message of files that cannot be sent.
     refused: list[tuple[str, str]] = field(default_factory=list)
+    #: Ids of the other papers of a record, by its key.
+    others: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _open: set[str] = field(default_factory=set)
 
     def __len__(self) -> int:
         """Return the number of files sent."""
         return sum(map(len, self.files.values()))
 
-    def add(self, key: str, file: str, version: int) -> None:
-        """Record that a file was sent."""
-        self.versions[key] = version
+    def add(self, key: str, file: str, version: int, others: tuple[str, ...] = ()) -> None:
+        """Record that a file was sent. ``others``: ids of its papers except the first."""
+        self.versions[key], self.others[key] = version, others
         self.files[key].append(file)
         self._open.add(key)
 
     def settle(self, outcomes: Outcomes) -> int:
         """Drop the papers that are done, and return the number of the others."""
         # A settled paper stays settled until a newer version is published, so only the rest must be checked again.
-        self._open = {key for key in self._open if not outcomes.is_settled(key, self.versions[key])}
+        self._open = {
+            key
+            for key in self._open
+            if not all(outcomes.is_settled(each, self.versions[key]) for each in (key, *self.others[key]))
+        }
         return len(self._open)
 
     def waiting(self, count: int) -> list[str]:
@@ -99,5 +105,5 @@ def publish_wave(
         # The record's timestamp is its version. It is set here, so that the caller can wait for the manifest of this version.
         version = max(int(clock() * 1000), published.versions.get(key, 0) + 1)
         sender.send("papers", record.key, record.value, headers=record.headers, timestamp=version)
-        published.add(key, name, version)
+        published.add(key, name, version, record.others)
         yield name

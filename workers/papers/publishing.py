@@ -28,11 +28,12 @@ LIMIT: Final = TOPICS["papers"].max_message_bytes - _ROOM
 
 @dataclass(frozen=True)
 class PaperRecord:
-    """A record of ``papers``, ready to send."""
+    """A record of ``papers``, ready to send. ``others``: ids of the papers in it, except the first, whose id is the key."""
 
     key: bytes
     value: bytes
     headers: Headers
+    others: tuple[str, ...] = ()
 
 
 def record_of(
@@ -52,9 +53,9 @@ def record_of(
     TooLarge for such a paper without a ``pointer_root``.
     """
     try:
-        key = parse(Content(data, source_of(name)), format_name=format_name)[0].paper.id
+        key, *others = [each.paper.id for each in parse(Content(data, source_of(name)), format_name=format_name)]
     except ReflinkError:
-        key = Path(name).name  # the parser reports the error in a dead letter
+        key, others = Path(name).name, []  # the parser reports the error in a dead letter
     value = compress(data, encoding)
     content: Literal["paper", "pointer"] = "paper"
     if len(value) > limit:
@@ -66,7 +67,7 @@ def record_of(
         headers = (*headers, (FORMAT_HEADER, format_name.encode()))
     if version is not None:
         headers = (*headers, (VERSION_HEADER, b"%d" % version))
-    return PaperRecord(key.encode(), value, headers)
+    return PaperRecord(key.encode(), value, headers, tuple(others))
 
 
 def compress(data: bytes, encoding: Encoding) -> bytes:
