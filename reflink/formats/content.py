@@ -49,7 +49,10 @@ class Content:
     def _start(self) -> tuple[str, str, str] | None:
         data = self.data
         if (wide := wide_encoding(data)) is not None:
-            data = data[:_HEAD].decode(wide, "replace").encode("utf-8", "replace")
+            try:
+                data = data[:_HEAD].decode(wide, "replace").encode("utf-8", "replace")
+            except (LookupError, UnicodeError):  # a codec that does not decode text
+                return None
         found = _ROOT.match(data, _element_start(data, len(_BOM) if data.startswith(_BOM) else 0))
         if found is None:
             return None

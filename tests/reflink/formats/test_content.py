@@ -32,6 +32,7 @@ from reflink.formats.content import Content
         ("<a><b/></a>".encode("utf-32-le"), ("a", ""), "b"),
         (b"", None, ""),
         (b"{}", None, ""),
+        *((b"<?xml version='1.0' encoding='%s'?><a/>" % name, None, "") for name in (b"hex", b"idna", b"undefined", b"rot13")),
         (b"\\documentclass{article}", None, ""),
     ],
 )
