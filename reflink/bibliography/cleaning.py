@@ -8,6 +8,8 @@ from typing import Any, Final
 
 #: Control characters, surrogates and non-characters.
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+#: Characters that XML forbids.
+_INVALID: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _FIRST_YEAR, _LAST_YEAR = 1500, 2099
 #: Names that have one given name each, by the field of the given names' owners.
 _GIVEN: Final = {"last_names": "given_names", "authors": "given_names"}
@@ -21,8 +23,8 @@ def line(text: str) -> str:
 
 
 def allowed(text: str) -> str:
-    """Return the text without forbidden characters."""
-    return text if text.isprintable() else _FORBIDDEN.sub("", text)
+    """Return a name of a file without the characters that XML forbids; all others are part of the name."""
+    return text if text.isprintable() else _INVALID.sub("", text)
 
 
 def cleaned(fields: Mapping[str, Any]) -> dict[str, Any]:
