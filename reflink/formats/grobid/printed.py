@@ -1,7 +1,7 @@
 """Correct GROBID's fields by the printed citation, where the text shows that they are wrong.
 
-The three corrections are those that `benchmarks/formats/tei.py` found on articles whose publisher's fields are known. All
-other fields stay as GROBID states them: our recogniser is not better at them as a whole.
+All other fields stay as GROBID states them. `benchmarks/formats/tei.py` compares them with those of the recogniser, which is
+better at authors only.
 """
 
 from __future__ import annotations
