@@ -8,6 +8,7 @@ from typing import Final
 from lxml import etree
 
 from reflink.bibliography.references import Entry
+from reflink.contexts.line import Line
 from reflink.contexts.paragraphs import Mention, Paragraph, Part
 from reflink.formats.publishers.markup import INLINE, SILENT, Markup, elements, found, text, text_of
 
@@ -42,33 +43,6 @@ def _names(root: etree._Element, entries: list[Entry], markup: Markup) -> dict[s
     return names
 
 
-class _Line:
-    """A text that grows, with single spaces."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.length = 0
-        self._space = False
-
-    def add(self, text: str) -> None:
-        words = " ".join(text.split())
-        self._space = self._space or text[:1].isspace()
-        if words:
-            if self._space and self.length:
-                self.parts.append(" ")
-                self.length += 1
-            self.parts.append(words)
-            self.length += len(words)
-            self._space = text[-1].isspace()
-
-    def space(self) -> None:
-        self._space = True
-
-    def since(self, parts: int, length: int) -> tuple[int, int]:
-        """Return the span of the text that was added since it had these parts and this length, without the space before."""
-        return min(length + (self.parts[parts : parts + 1] == [" "]), self.length), self.length
-
-
 class _Reader:
     """Reads one paragraph after the other."""
 
@@ -79,17 +53,17 @@ class _Reader:
         self, element: etree._Element, section: tuple[str, ...], part: Part
     ) -> tuple[Paragraph | None, list[etree._Element]]:
         """Return the paragraph, None if it is empty, and the paragraphs and others inside it that are read apart."""
-        line, mentions, formulas = _Line(), list[Mention](), list[tuple[int, int]]()
+        line, mentions, formulas = Line(), list[Mention](), list[tuple[int, int]]()
         apart: list[etree._Element] = []
         self._read(element, line, mentions, formulas, apart)
         if not line.length:
             return None, apart
-        return Paragraph("".join(line.parts), section, part, tuple(mentions), tuple(formulas)), apart
+        return Paragraph(str(line), section, part, tuple(mentions), tuple(formulas)), apart
 
     def _read(
         self,
         element: etree._Element,
-        line: _Line,
+        line: Line,
         mentions: list[Mention],
         formulas: list[tuple[int, int]],
         apart: list[etree._Element],
@@ -101,16 +75,16 @@ class _Reader:
                 apart.append(child)
                 line.space()
             elif tag in self.markup.mentions and (targets := self._targets(child)):
-                before = len(line.parts), line.length
+                mark = line.mark()
                 line.add(text_of(child) or ",".join(number for _, number in targets))
-                mentions.append(Mention(*line.since(*before), tuple(dict.fromkeys(target for target, _ in targets))))
+                mentions.append(Mention(*line.span(mark), tuple(dict.fromkeys(target for target, _ in targets))))
             elif isinstance(tag, str) and tag not in self.markup.unread and tag not in SILENT:
-                before = len(line.parts), line.length
+                mark = line.mark()
                 if tag not in INLINE and tag not in self.markup.mentions and tag not in _FORMULAS:
                     line.space()
                 self._read(child, line, mentions, formulas, apart)
-                if tag in _FORMULAS and len(line.parts) > before[0]:
-                    formulas.append(line.since(*before))
+                if tag in _FORMULAS and line.length > mark[0]:
+                    formulas.append(line.span(mark))
             line.add(child.tail or "")
 
     def _targets(self, element: etree._Element) -> list[tuple[str, str]]:

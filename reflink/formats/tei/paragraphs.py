@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from lxml import etree
 
+from reflink.contexts.line import Line
 from reflink.contexts.paragraphs import Mention, Paragraph, Part
 from reflink.formats.tei.names import NAMES, name_of, tags, text_of
 
@@ -50,10 +50,10 @@ def _read(element: etree._Element, section: tuple[str, ...], part: Part, found: 
             blocks = next(child.iter(*_INNER), None) is not None if name in _OUTER else False
             if blocks:
                 _read(child, section, own, found)
-            elif (paragraph := _Line().of(child, section, own)).text:
+            elif (paragraph := _Reading().of(child, section, own)).text:
                 found.append(paragraph)
         elif name == "ref" or name == "s":  # text without a paragraph around it
-            if (paragraph := _Line().of(child, section, part)).text:
+            if (paragraph := _Reading().of(child, section, part)).text:
                 found.append(paragraph)
         elif name not in _SILENT and name != "head":
             _read(child, section, _PARTS.get(name, part), found)
@@ -79,64 +79,45 @@ def _titles(division: etree._Element, numbered: list[tuple[str, str]]) -> tuple[
     return (*above, title)
 
 
-@dataclass(slots=True)
-class _Line:
-    """The text of one paragraph, white space collapsed while it grows, so that positions stay right."""
+class _Reading:
+    """The text of one paragraph, and the mentions and formulas in it."""
 
-    pieces: list[str] = field(default_factory=list)
-    size: int = 0
-    mentions: list[Mention] = field(default_factory=list)
-    formulas: list[tuple[int, int]] = field(default_factory=list)
-    space: bool = False
+    def __init__(self) -> None:
+        self._line = Line()
+        self._mentions: list[Mention] = []
+        self._formulas: list[tuple[int, int]] = []
 
     def of(self, element: etree._Element, section: tuple[str, ...], part: Part) -> Paragraph:
         """Return the paragraph of an element."""
         self._walk(element)
-        return Paragraph("".join(self.pieces), section, part, tuple(self.mentions), tuple(self.formulas))
-
-    def _add(self, text: str | None) -> None:
-        if not text:
-            return
-        collapsed = " ".join(text.split())
-        if text[0].isspace():
-            self.space = True
-        if collapsed:
-            if self.space and self.size:
-                collapsed = " " + collapsed
-            self.pieces.append(collapsed)
-            self.size += len(collapsed)
-            self.space = False
-        if text[-1].isspace():
-            self.space = True
+        return Paragraph(str(self._line), section, part, tuple(self._mentions), tuple(self._formulas))
 
     def _walk(self, element: etree._Element) -> None:
-        self._add(element.text)
+        self._line.add(element.text or "")
         for child in element:
             name = NAMES.get(child.tag, "")
             if name == "ref" and (child.get("type") or "").lower() in _CITING:
                 start, stop = self._span(child)
                 entries = tuple(_targets(child.get("target") or ""))
                 if start < stop and entries:
-                    self.mentions.append(Mention(start, stop, entries))
+                    self._mentions.append(Mention(start, stop, entries))
             elif name == "formula":
                 start, stop = self._span(child)
                 if start < stop:
-                    self.formulas.append((start, stop))
+                    self._formulas.append((start, stop))
             elif name not in _SILENT:
                 if name in _SEPARATE:
-                    self.space = True
+                    self._line.space()
                 self._walk(child)
                 if name in _SEPARATE:
-                    self.space = True
-            self._add(child.tail)
+                    self._line.space()
+            self._line.add(child.tail or "")
 
     def _span(self, element: etree._Element) -> tuple[int, int]:
         """Add an element; return where its text begins and ends."""
-        before, waiting = self.size, self.space
-        text = "".join(map(str, element.itertext()))
-        self._add(text)
-        leading = bool(before) and self.size > before and (waiting or text[:1].isspace())
-        return before + leading, self.size
+        mark = self._line.mark()
+        self._line.add("".join(map(str, element.itertext())))
+        return self._line.span(mark)
 
 
 #: Elements whose text is not joined to the text around them.

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 from lxml import etree
 
+from reflink.contexts.line import Line
 from reflink.contexts.paragraphs import Mention, Paragraph, Part
 from reflink.jats.body import formulas
 from reflink.jats.body import vocabulary as v
-from reflink.jats.body.line import Line
 from reflink.jats.body.targets import Targets
 from reflink.jats.rawtext import text_of
 from reflink.markup.tree import local

@@ -30,7 +30,7 @@ class Line:
         self._space = text[-1].isspace()
 
     def space(self) -> None:
-        """Separate what comes from what is there."""
+        """Separate the next text from the present one."""
         self._space = self.length > 0
 
     def mark(self) -> tuple[int, int]:
