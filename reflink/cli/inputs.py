@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from reflink.cli.archives import Archive
 from reflink.cli.folders import open_files
 from reflink.entities import Paper
 from reflink.errors import NotAPaper, ReflinkError, TooLarge
-from reflink.formats import Content, Options, Parsed, endings, parse, source_of
+from reflink.formats import Content, Options, Parsed, endings, format_named, parse, source_of
 from reflink.formats.registry import NAMES
 from reflink.limits import Limits
+from reflink.storage.archives import Archive
+from reflink.storage.decompression import DAMAGED, decompressed
 
 _ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
 _GZIP: Final = b"\x1f\x8b"
-#: Archives that may be the LaTeX source of one paper, and files of such a source.
-_PACKED: Final = (".tar", ".tar.gz", ".tgz")
-_SOURCES: Final = (".tex", ".ltx", ".bbl")
+#: The format whose papers may be archives.
+_PACKED: Final = "latex"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +148,8 @@ def _is_paper(name: str) -> bool:
 
 
 def _is_one_paper(path: Path, limit: int) -> bool:
-    """Whether an archive is the LaTeX source of one paper, by the first member that is LaTeX or another paper."""
-    if not path.name.lower().endswith(_PACKED) or path.stat().st_size > limit:
-        return False
-    with path.open("rb") as packed, suppress(ReflinkError):
-        for member, _ in Archive(str(path), packed).files(_is_paper, 0):
-            return member.lower().endswith(_SOURCES)
-    return False
+    """Whether an archive is the source of one paper rather than a collection of papers."""
+    return path.stat().st_size <= limit and format_named(_PACKED).recognises(Content(path.read_bytes()))
 
 
 def _read(name: str, file: IO[bytes], limit: int) -> bytes | ReflinkError:
@@ -167,20 +161,11 @@ def _read(name: str, file: IO[bytes], limit: int) -> bytes | ReflinkError:
 
 
 def _decompressed(name: str, data: bytes, limit: int) -> bytes | ReflinkError:
-    if data.startswith(_GZIP):
-        parts: list[bytes] = []
-        left = limit + 1
-        while data.startswith(_GZIP) and left:
-            decompress = zlib.decompressobj(wbits=31)
-            try:
-                parts.append(decompress.decompress(data, left))
-            except zlib.error as error:
-                return NotAPaper(f"{name}: cannot be decompressed: {error}")
-            left -= len(parts[-1])
-            if left and not decompress.eof:
-                return NotAPaper(f"{name}: cannot be decompressed: it ends early")
-            data = decompress.unused_data
-        data = b"".join(parts)
+    if data.startswith(_GZIP) and (reader := decompressed(data[: len(_GZIP)], io.BytesIO(data))) is not None:
+        try:
+            data = reader.read(limit + 1)
+        except DAMAGED as error:
+            return NotAPaper(f"{name}: cannot be decompressed: {error}")
     if len(data) > limit:
         return TooLarge(f"{name}: more than {limit} bytes")
     return data

@@ -2,192 +2,140 @@
 
 from __future__ import annotations
 
+import io
 import posixpath
-import re
-import zlib
+import tarfile
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from reflink.errors import NotAPaper, TooLarge
+from reflink.errors import NotAPaper, ReflinkError, TooLarge
 from reflink.limits import Limits
+from reflink.storage.archives import Archive
+from reflink.storage.decompression import DAMAGED, decompressed
 
 GZIP: Final = b"\x1f\x8b"
-_BLOCK: Final = 512
 #: Maximum number of members; arXiv's largest archives have some hundreds.
 _MAX_MEMBERS: Final = 20_000
 #: Endings of members that hold source; names without an ending are source, too.
-_SOURCE: Final = (
-    ".tex",
-    ".ltx",
-    ".latex",
-    ".bbl",
-    ".bib",
-    ".sty",
-    ".txt",
-    ".xxx",
-    ".json",
-    ".yaml",
-    ".yml",
-    ".tex_",
-    ".cls",
-    ".def",
-    ".inc",
-    ".toplevel",
-)
-_PAX_PATH: Final = re.compile(rb"(?:^|\n)\d{1,9} path=([^\n]{1,4096})\n")
-#: Bytes of a compressed file that are looked at to recognise it.
-_HEAD: Final = 1 << 16
-#: Unpacked bytes of an archive whose members are looked at to recognise it.
+_SOURCE: Final = tuple(
+    ".tex .ltx .latex .bbl .bib .sty .txt .xxx .json .yaml .yml .tex_ .cls .def .inc .toplevel".split()
+)  # fmt: skip
+#: Endings of members that only a source of LaTeX has, of articles, and of papers of other formats.
+_LATEX: Final = (".tex", ".ltx", ".latex", ".bbl")
+_ARTICLES: Final = (".xml", ".nxml", ".xml.gz", ".nxml.gz")
+_OTHERS: Final = (".json", ".gz", ".zip", ".bib", ".ris")
+#: The folder of an archive of arXiv with files that are not part of the paper.
+_ANCILLARY: Final = "anc/"
+#: Unpacked bytes that are looked at to recognise compressed data.
 _MAX_SEEN: Final = 1 << 24
+_STEP: Final = 1 << 16
 
 
 def is_tar(data: bytes) -> bool:
     """Return whether the bytes begin with a header of a tar archive."""
-    return _checksum(data[:_BLOCK])
+    try:
+        tarfile.TarInfo.frombuf(data[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
 
 
 def head(data: bytes) -> bytes:
     """Return the first bytes of a compressed file, more of a compressed archive; b"" if it is damaged."""
-    unpacker, found = zlib.decompressobj(wbits=31), b""
-    with suppress(zlib.error):
-        found = unpacker.decompress(data[:_HEAD], _HEAD)
-        if is_tar(found):
-            found += unpacker.decompress(unpacker.unconsumed_tail + data[_HEAD:], _MAX_SEEN)
-    return found
+    found = bytearray()
+    with suppress(*DAMAGED):
+        for part in _parts(data):
+            found += part
+            if len(found) >= (_MAX_SEEN if is_tar(bytes(found[: tarfile.BLOCKSIZE])) else _STEP):
+                break
+    return bytes(found)
 
 
 def is_paper(data: bytes) -> bool:
-    """Return whether an archive is a paper of LaTeX, or at least holds no papers of other formats."""
-    at, foreign = 0, False
-    for _ in range(_MAX_MEMBERS):
-        header = data[at : at + _BLOCK]
-        size = _number(header[124:136])
-        if not _checksum(header) or size is None:
-            break
-        name = _stated(header).lower()
-        if name.endswith((b".tex", b".bbl", b".ltx", b".latex")):
-            return True
-        foreign = foreign or name.endswith(
-            (b".xml", b".nxml", b".json", b".xml.gz", b".nxml.gz", b".gz", b".zip", b".bib", b".ris")
-        )
-        at += _BLOCK + -(-size // _BLOCK) * _BLOCK
-    return not foreign
+    """Return whether an archive is the source of one paper, rather than a collection of papers.
+
+    It is one if it has LaTeX and no article in XML. An archive of neither is one too, unless it has papers of other formats, so
+    that the error tells why it cannot be read: it may hold a PDF.
+    """
+    names: list[str] = []
+
+    def note(name: str) -> bool:
+        if not name.removeprefix("./").startswith(_ANCILLARY):
+            names.append(name.lower())
+        return False
+
+    with suppress(ReflinkError):
+        for _ in _archive(data, "", note):
+            pass
+    if any(name.endswith(_ARTICLES) for name in names):
+        return False
+    return any(name.endswith(_LATEX) for name in names) or not any(name.endswith(_OTHERS) for name in names)
 
 
 def members(data: bytes, name: str, limits: Limits, warnings: list[str]) -> dict[str, bytes]:
     """Return the source files by path within the archive; the path is "" for a single file.
 
-    Links, and paths that lead out of the archive, are ignored. Raises TooLarge (``limits.size``, of the unpacked bytes) and
-    NotAPaper.
+    Links, and paths that lead out of the archive, are ignored. Of damaged data the files before the damage are read, with a
+    warning. Raises TooLarge (``limits.size``, of the unpacked bytes) and NotAPaper.
     """
     if len(data) > limits.size:
         raise TooLarge(f"{name}: {len(data)} bytes, the limit is {limits.size}")
     if data.startswith(GZIP):
-        data = _decompressed(data, name, limits, warnings)
+        data = _unpacked(data, name, limits, warnings)
     if not is_tar(data):
         return {"": data}
-    found = _untarred(data, name, warnings)
-    if not any(map(_is_source, found)):
-        if any(path.lower().endswith(".pdf") for path in found):
-            raise NotAPaper(f"{name}: an archive of PDF without source: convert it with GROBID and send its TEI")
-        raise NotAPaper(f"{name}: an archive without LaTeX: {', '.join(list(found)[:5]) or 'empty'}")
-    return {path: content for path, content in found.items() if _is_source(path)}
-
-
-def _decompressed(data: bytes, name: str, limits: Limits, warnings: list[str]) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while data.startswith(GZIP):
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            part = unpacker.decompress(data, limits.size - size + 1)
-        except zlib.error as error:
-            if not parts and not (part := _salvaged(data, limits.size)):
-                raise NotAPaper(f"{name}: damaged gzip data: {error}") from None
-            warnings.append("damaged gzip data, read up to the damage")
-            parts.append(part if not parts else b"")
-            break
-        size += len(part)
-        if size > limits.size:
-            raise TooLarge(f"{name}: unpacks to more than {limits.size} bytes")
-        parts.append(part)
-        if not unpacker.eof:
-            warnings.append("gzip data end early")
-            break
-        data = unpacker.unused_data
-    return b"".join(parts)
-
-
-def _salvaged(data: bytes, limit: int) -> bytes:
-    """Return what damaged data unpack to before the damage."""
-    unpacker, parts, size = zlib.decompressobj(wbits=31), [], 0
-    for at in range(0, len(data), 1024):
-        try:
-            part = unpacker.decompress(data[at : at + 1024], limit - size)
-        except (zlib.error, ValueError):
-            break
-        parts.append(part)
-        size += len(part)
-        if size >= limit:
-            break
-    return b"".join(parts)
-
-
-def _untarred(data: bytes, name: str, warnings: list[str]) -> dict[str, bytes]:
-    """Return the regular files of a tar archive."""
     found: dict[str, bytes] = {}
-    at, long_name, count = 0, b"", 0
-    while at + _BLOCK <= len(data) and any(header := data[at : at + _BLOCK]):
-        count += 1
-        if count > _MAX_MEMBERS:
+    seen: list[str] = []
+
+    def is_source(path: str) -> bool:
+        if len(seen) >= _MAX_MEMBERS:
             raise TooLarge(f"{name}: an archive of more than {_MAX_MEMBERS} members")
-        size = _number(header[124:136])
-        if not _checksum(header) or size is None:
-            warnings.append("damaged archive, read up to the damage")
-            break
-        content = data[at + _BLOCK : at + _BLOCK + size]
-        if len(content) < size:
-            warnings.append("the archive ends early")
-        kind = header[156:157]
-        if kind == b"L":
-            long_name = content.rstrip(b"\0")
-        elif kind == b"x":
-            stated = _PAX_PATH.search(content)
-            long_name = stated[1] if stated else long_name
-        else:
-            if kind in (b"0", b"\0", b"7") and (path := _path(long_name or _stated(header))):
-                found[path] = content
-            long_name = b""
-        at += _BLOCK + -(-size // _BLOCK) * _BLOCK
+        seen.append(path)
+        base = posixpath.basename(path).lower()
+        return bool(_path(path)) and (base.endswith(_SOURCE) or "." not in base)
+
+    try:
+        for path, content in _archive(data, name, is_source):
+            if isinstance(content, bytes):
+                found[_path(path)] = content
+    except NotAPaper:
+        warnings.append("damaged archive, read up to the damage")
+    if not found:
+        if any(path.lower().endswith(".pdf") for path in seen):
+            raise NotAPaper(f"{name}: an archive of PDF without source: convert it with GROBID and send its TEI")
+        raise NotAPaper(f"{name}: an archive without LaTeX: {', '.join(seen[:5]) or 'empty'}")
     return found
 
 
-def _stated(header: bytes) -> bytes:
-    own, prefix = header[:100].split(b"\0", 1)[0], header[345:500].split(b"\0", 1)[0]
-    return prefix + b"/" + own if header[257:263] == b"ustar\0" and prefix else own
+def _archive(data: bytes, name: str, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes | ReflinkError]]:
+    """Yield path and content of the wanted members. Raises NotAPaper where the archive is damaged."""
+    for path, content in Archive(name, io.BufferedReader(io.BytesIO(data))).files(is_wanted, len(data)):
+        yield path.removeprefix(f"{name}:"), content
 
 
-def _path(raw: bytes) -> str:
+def _parts(data: bytes) -> Iterator[bytes]:
+    """Yield the parts of what compressed data unpack to. Raises one of DAMAGED behind the last part that can be unpacked."""
+    reader = decompressed(GZIP, io.BytesIO(data))
+    while reader is not None and (part := reader.raw.read(_STEP)):
+        yield part
+
+
+def _unpacked(data: bytes, name: str, limits: Limits, warnings: list[str]) -> bytes:
+    found = bytearray()
+    try:
+        for part in _parts(data):
+            found += part
+            if len(found) > limits.size:
+                raise TooLarge(f"{name}: unpacks to more than {limits.size} bytes")
+    except DAMAGED as error:
+        if not found:
+            raise NotAPaper(f"{name}: damaged gzip data: {error}") from None
+        warnings.append("damaged gzip data, read up to the damage")
+    return bytes(found)
+
+
+def _path(name: str) -> str:
     """Return a path within the archive; "" if it leads out of it."""
-    path = posixpath.normpath(raw.decode("utf-8", "replace").replace("\\", "/"))
+    path = posixpath.normpath(name.replace("\\", "/"))
     return "" if path.startswith(("/", "../")) or path in (".", "..") else path
-
-
-def _number(field: bytes) -> int | None:
-    """Return a number of a header, in octal digits or, for large ones, in binary."""
-    if field[:1] == b"\x80":
-        return int.from_bytes(field[1:], "big")
-    digits = field.strip(b" \0")
-    return int(digits or b"0", 8) if not digits.translate(None, b"01234567") else None
-
-
-def _checksum(header: bytes) -> bool:
-    if len(header) < _BLOCK or not header[0]:
-        return False
-    stated = _number(header[148:156])
-    return stated is not None and stated == sum(header) - sum(header[148:156]) + 8 * 32
-
-
-def _is_source(path: str) -> bool:
-    name = posixpath.basename(path).lower()
-    return name.endswith(_SOURCE) or "." not in name

@@ -111,9 +111,9 @@ LATEX = rb"""\documentclass{article}\begin{document}\begin{thebibliography}{9}
 \end{thebibliography}\end{document}"""
 
 
-def test_an_archive_with_latex_is_one_paper_and_other_archives_are_collections(tmp_path: Path) -> None:
+def test_an_archive_with_latex_is_one_paper_and_one_with_articles_is_a_collection(tmp_path: Path) -> None:
     for suffix in ("tar", "tar.gz"):
-        source = archive(tmp_path / f"1706.03762.{suffix}", {"fig.eps": b"%!PS", "ms.tex": LATEX})
+        source = archive(tmp_path / f"1706.03762.{suffix}", {"anc/a.xml": b"x", "biblio.bib": b"", "ms.tex": LATEX})
         ((_, paper),) = read_papers([str(source)])
         assert isinstance(paper, Paper)
         assert (paper.id, len(paper.references)) == ("arxiv:1706.03762", 1)
