@@ -11,8 +11,8 @@ _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udff
 #: Characters that XML forbids.
 _INVALID: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _FIRST_YEAR, _LAST_YEAR = 1500, 2099
-#: Names that have one given name each, by the field of the given names' owners.
-_GIVEN: Final = {"last_names": "given_names", "authors": "given_names"}
+#: Fields of names that ``given_names`` has one entry for each of.
+_NAMED: Final = ("last_names", "authors")
 
 
 def line(text: str) -> str:
@@ -41,7 +41,7 @@ def cleaned(fields: Mapping[str, Any]) -> dict[str, Any]:
             if value is not None and _FIRST_YEAR <= value <= _LAST_YEAR:
                 found[name] = value
         elif type(value) is tuple and value and type(value[0]) is str:
-            if name in _GIVEN or name != "given_names":
+            if name != "given_names":
                 found |= _names(name, value, fields)
         elif value not in (None, "", ()):
             found[name] = value
@@ -50,7 +50,7 @@ def cleaned(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names(name: str, values: tuple[str, ...], fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     texts = tuple(map(line, values))
-    given = tuple(map(line, fields.get(_GIVEN.get(name, "")) or ()))
+    given = tuple(map(line, (fields.get("given_names") if name in _NAMED else None) or ()))
     if len(given) == len(texts) and (name == "authors" or any(given)):
         pairs = [(text, first) for text, first in zip(texts, given, strict=True) if text]
         return {name: tuple(text for text, _ in pairs), "given_names": tuple(first for _, first in pairs)} if pairs else {}

@@ -137,6 +137,8 @@ def run(args: argparse.Namespace) -> int:
     """Print a line for each reference, or write the papers with links. Returns 1 if a paper cannot be read or written."""
     if args.format and args.json:
         raise BadRecord("--json and --format exclude each other")
+    if args.out and not args.format:
+        raise BadRecord("--out is the folder of --format, which is missing")
     writer = Writer(args.format, args.out) if args.format else None
     linker = open_linker(args)
     failed, found, absent = False, Counter[str](), args.absent
@@ -183,11 +185,13 @@ def _references(given: Input) -> list[Reference]:
 
 def _batches(given: Iterable[Input]) -> Iterator[list[Input]]:
     batch: list[Input] = []
+    size = 0
     for each in given:
         batch.append(each)
-        if sum(len(_references(one)) for one in batch) >= _BATCH:
+        size += sum(len(parsed.paper.references) for parsed in each.papers)
+        if size >= _BATCH:
             yield batch
-            batch = []
+            batch, size = [], 0
     if batch:
         yield batch
 

@@ -13,7 +13,7 @@ from reflink.cli.output import complain
 from reflink.entities import Link
 from reflink.errors import BadRecord, ReflinkError
 from reflink.formats import Decision, format_named
-from reflink.formats.registry import formats
+from reflink.formats.registry import WRITABLE
 from reflink.storage import durable
 
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 def add_writing(parser: argparse.ArgumentParser) -> None:
     """Add the options ``--format`` and ``--out``."""
-    names = [each.name for each in formats() if each.writes]
     parser.add_argument(
         "--format",
-        choices=names,
+        choices=WRITABLE,
         help="write each paper again, with the links in its references, instead of a table; the papers must have this format",
     )
     parser.add_argument(
@@ -47,8 +46,7 @@ class Writer:
 
         Raises BadRecord for a second file on stdout, and for an input that would be replaced; OSError.
         """
-        works = {link.reference: catalog.get(link.cited) if link.cited else None for link in links}
-        decisions = {link.reference: Decision(link, works[link.reference]) for link in links}
+        decisions = {link.reference: Decision(link, catalog.get(link.cited) if link.cited else None) for link in links}
         try:
             data = self._format.with_links(given.content, decisions)
         except ReflinkError as error:

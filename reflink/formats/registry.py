@@ -37,6 +37,8 @@ _CLASSES: Final = {
 }
 #: The names of the formats.
 NAMES: Final = tuple(_CLASSES)
+#: The formats that can be written with links (`Format.writes`), so that a command can name them without their modules.
+WRITABLE: Final = ("jats", "tei", "s2orc", "bits")
 #: The format of XML that no format recognises: articles inside other elements, and the errors of everything else.
 _XML: Final = "jats"
 

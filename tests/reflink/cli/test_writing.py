@@ -62,7 +62,7 @@ def test_a_paper_of_another_format_is_an_error(reflink: Reflink, paper: Path, ca
     assert (answer.code, answer.out) == (1, "")
 
 
-@pytest.mark.parametrize("wrong", [("--format", "latex"), ("--format", "jats", "--json")])
+@pytest.mark.parametrize("wrong", [("--format", "latex"), ("--format", "jats", "--json"), ("--out", "folder")])
 def test_wrong_usage_is_refused(reflink: Reflink, paper: Path, catalog: Path, wrong: tuple[str, ...]):
     assert reflink("link", paper, "--catalog", catalog, *wrong).code == 2
 

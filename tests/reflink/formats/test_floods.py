@@ -9,7 +9,6 @@ import pytest
 
 from reflink.errors import NotAPaper, PackageMissing, TooLarge
 from reflink.formats import Content, Options, format_named, format_of
-from reflink.formats.registry import NAMES
 
 NAMED = (NotAPaper, TooLarge, PackageMissing)
 #: Characters of a flood, and CPU seconds that it may take: ten times what the slowest takes.
@@ -138,8 +137,3 @@ def test_a_flood_inside_a_paper_takes_no_time(name: str):
         if (took := time.process_time() - began) > SECONDS:
             slow.append((unit, took))
     assert slow == []
-
-
-def test_every_format_is_in_the_registry_once():
-    assert len(set(NAMES)) == len(NAMES)
-    assert [format_named(name).name for name in NAMES] == list(NAMES)
