@@ -3,8 +3,9 @@
     python -m benchmarks.contexts.mentions --json contexts.json
     python -m benchmarks.contexts.mentions --show 100     prints that many random ranges with what they were expanded to
 
-The plain reading of ranges does not use the engine: in the source of each paragraph it replaces links by their text, searches
-for "3–5" and looks up the numbers among the printed labels of the bibliography.
+Two plain readings of the XML do not use the engine. One lists each ``xref`` of type bibr with its entries and its text. The
+other searches for ranges: in the source of each paragraph it replaces links by their text, searches for "3–5" and looks up the
+numbers among the printed labels of the bibliography.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -37,18 +38,34 @@ def articles() -> Iterator[tuple[str, bytes]]:
         yield path.stem, path.read_bytes()
 
 
-def read(data: bytes, *, text: bool) -> Parsed | None:
-    """Return the article, without inference; None if it cannot be read."""
+def read(data: bytes, *, text: bool) -> Sequence[Parsed]:
+    """Return the article and its parts that are papers, without inference; nothing if it cannot be read."""
     try:
-        return parse(Content(data, "paper"), options=Options(infer=False, text=text))[0]
+        return parse(Content(data, "paper"), options=Options(infer=False, text=text))
     except ReflinkError:
-        return None
+        return ()
 
 
-def plain_ranges(data: bytes) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield each range as printed, with the text before it and its XML ids; of papers with numbered labels."""
+def tree(data: bytes) -> etree._Element:
+    """Return the XML of an article for the plain readings."""
     parser = etree.XMLParser(recover=True, resolve_entities=False, huge_tree=True, remove_comments=True, remove_pis=True)
-    root = etree.fromstring(data, parser)
+    return etree.fromstring(data, parser)
+
+
+def plain_mentions(root: etree._Element) -> Counter[tuple[tuple[str, ...], str]]:
+    """Count the ``xref`` of type bibr by the entries that they name and by their text without white space."""
+    found = (item for item in root.iter("{*}xref") if item.get("ref-type") == "bibr")
+    return Counter((tuple(item.get("rid", "").split()), "".join("".join(item.itertext()).split())) for item in found)
+
+
+def mentions_of(parsed: Parsed) -> Counter[tuple[tuple[str, ...], str]]:
+    """Count the mentions of a paper in the same way."""
+    found = ((one.entries, each.text[one.start : one.stop]) for each in parsed.paragraphs for one in each.mentions)
+    return Counter((entries, "".join(text.split())) for entries, text in found)
+
+
+def plain_ranges(root: etree._Element) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each range as printed, with the text before it and its XML ids; of papers with numbered labels."""
     labels: dict[int, str] = {}
     for ref in root.iter("{*}ref"):
         found = _NUMBER.findall("".join(ref.find("{*}label").itertext())) if ref.find("{*}label") is not None else []
@@ -90,6 +107,23 @@ def ranges_of(contexts: dict[str, tuple[CitationContext, ...]]) -> Counter[tuple
     return Counter((each.paragraph, each.start) for each in implied)
 
 
+def figures_of(parsed: Parsed, contexts: dict[str, tuple[CitationContext, ...]]) -> dict[str, int]:
+    """Return what is counted of one paper."""
+    entries = {reference.xml_id for reference in parsed.paper.references}
+    mentions = [one for each in parsed.paragraphs for one in each.mentions]
+    return {
+        "papers": 1,
+        "references": len(contexts),
+        "paragraphs": len(parsed.paragraphs),
+        "mentions": len(mentions),
+        "mentions of no entry": sum(entries.isdisjoint(one.entries) for one in mentions),
+        "contexts": sum(map(len, contexts.values())),
+        "implied": sum(each.implied for found in contexts.values() for each in found),
+        "references with a context": sum(bool(found) for found in contexts.values()),
+        "ranges and lists with implied references": len(ranges_of(contexts)),
+    }
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the figures."""
     parser = harness.parser(__doc__)
@@ -97,8 +131,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     count: Counter[str] = Counter()
     parts: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     shown: list[tuple[str, str, list[str], bool]] = []
+    most = 0
     given = list(articles())
     read(given[0][1], text=True)  # compiles the kernels
     for name, data in given:
@@ -106,33 +141,34 @@ def main(argv: Sequence[str] | None = None) -> None:
         bare = read(data, text=False)
         seconds["parsing"] += time.perf_counter() - started
         started = time.perf_counter()
-        parsed = read(data, text=True)
+        papers = read(data, text=True)
         seconds["parsing with text"] += time.perf_counter() - started
-        if bare is None or parsed is None:
+        if not bare:
             continue
-        started = time.perf_counter()
-        contexts = contexts_of(parsed.paper, parsed.paragraphs)
-        seconds["contexts"] += time.perf_counter() - started
-        entries = {reference.xml_id for reference in parsed.paper.references}
-        mentions = [(each.part, one) for each in parsed.paragraphs for one in each.mentions]
-        parts.update(part for part, _ in mentions)
-        count["papers"] += 1
-        count["references"] += len(contexts)
-        count["paragraphs"] += len(parsed.paragraphs)
-        count["mentions"] += len(mentions)
-        count["mentions of no entry"] += sum(entries.isdisjoint(one.entries) for _, one in mentions)
-        count["contexts"] += sum(map(len, contexts.values()))
-        count["implied"] += sum(each.implied for found in contexts.values() for each in found)
-        count["references with a context"] += sum(bool(found) for found in contexts.values())
-        count["ranges and lists with implied references"] += len(ranges_of(contexts))
-        count["most contexts of a reference"] = max(count["most contexts of a reference"], *map(len, contexts.values()), 0)
-        citing = sentences_of(parsed.paper, contexts)
-        for printed, text, wanted in plain_ranges(data):
-            right = all(any(printed in each for each in citing[entry]) for entry in wanted if entry in citing)
+        count["articles"] += 1
+        found: Counter[tuple[tuple[str, ...], str]] = Counter()
+        citing: dict[str, set[str]] = {}
+        for parsed in papers:
+            started = time.perf_counter()
+            contexts = contexts_of(parsed.paper, parsed.paragraphs)
+            seconds["contexts"] += time.perf_counter() - started
+            found += mentions_of(parsed)
+            for entry, sentences in sentences_of(parsed.paper, contexts).items():
+                citing.setdefault(entry, set()).update(sentences)
+            count.update(figures_of(parsed, contexts))
+            parts.update(each.part for each in parsed.paragraphs for _ in each.mentions)
+            most = max(most, *map(len, contexts.values()), 0)
+        root = tree(data)
+        links = plain_mentions(root)
+        count["xref of type bibr"] += links.total()
+        count["of which are mentions with the same entries and text"] += (links & found).total()
+        for printed, text, wanted in plain_ranges(root):
+            right = all(any(printed in each for each in citing.get(entry, ())) for entry in wanted)
             count["ranges of the plain reading"] += 1
             count["of which the sentence cites all references"] += right
             shown.append((name, text, wanted, right))
-    rates = {f"papers/s, {what}": round(count["papers"] / each, 1) for what, each in seconds.items()}
+    count["most contexts of a reference"] = most
+    rates = {f"articles/s, {what}": round(count["articles"] / each, 1) for what, each in seconds.items()}
     for what, figure in (*count.items(), *((f"mentions in {part}", number) for part, number in parts.items()), *rates.items()):
         print(f"{figure:>12,}  {what}")
     for name, text, wanted, right in random.Random(1).sample(shown, min(arguments.show, len(shown))):

@@ -67,8 +67,7 @@ def sample(number: int) -> Iterator[tuple[Paragraph, list[Opaque]]]:
     """Yield random paragraphs with mentions, and the spans of their citations and formulas."""
     found: list[tuple[Any, Paragraph]] = []
     for _, data in articles():
-        parsed = read(data, text=True)
-        if parsed is not None:
+        for parsed in read(data, text=True)[:1]:  # the article without its sub-articles
             found += [(parsed.paper, each) for each in parsed.paragraphs if each.mentions and each.part != "table"]
     for paper, paragraph in random.Random(7).sample(found, min(number, len(found))):
         slots, joined = cited(paragraph, Entries(paper.references), 10_000)

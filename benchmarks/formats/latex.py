@@ -171,7 +171,7 @@ def _words(text: str) -> str:
 
 
 def blocks() -> dict[str, Any]:
-    """Compare recognised fields with those of the BibTeX files that the .bbl files were made from."""
+    """Compare recognised fields with the BibTeX files behind the .bbl files."""
     folder = shared_data() / "sources" / "latex"
     figures: dict[str, Any] = {}
     for name, (bbl, bib) in _PAIRS.items():

@@ -36,7 +36,7 @@ def is_book(element: etree._Element) -> bool:
 
 
 def paper(top: etree._Element) -> tuple[etree._Element, etree._Element | None]:
-    """Return the metadata of what is published as ``top``, and of the book that contains it, if it is a chapter."""
+    """Return the metadata of the book or chapter in ``top``, and of the book around a chapter."""
     if top.tag == "book-part":
         return chapter(top), container(top)
     if top.tag == "book-part-wrapper":
@@ -55,7 +55,7 @@ def chapter(part: etree._Element) -> etree._Element:
 
 
 def container(top: etree._Element) -> etree._Element:
-    """Return what the chapters of a book have of it: its title as their venue, its publisher and date."""
+    """Return the metadata that chapters take from their book: its title as their venue, its publisher and date."""
     meta = _first(top, "book-meta", "collection-meta")
     article = _article(top, meta, () if meta is None else (meta,))
     for item in article.iter("title-group"):

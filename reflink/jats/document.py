@@ -21,8 +21,8 @@ from reflink.markup.tree import DEEPEST, attempt, check_depth, local, namespace,
 class Document:
     """One paper: its ``<article>`` element, its tags without namespace, and warnings about lost or guessed content.
 
-    The ``article`` of a book, and of a part of a paper, has only metadata, in the elements of an article. ``outer`` is the like
-    of the publication that contains it, whose venue and date are those of the paper if the paper states none.
+    The ``article`` of a book, and of a part of a paper, has only metadata, in the elements of an article. ``outer`` is the
+    metadata of the article or book around it: a paper that states no venue or date has those of ``outer``.
     ``source`` is its XML in well-formed UTF-8, which may contain comments, processing instructions and CDATA.
     ``prefixed``: element names in ``source`` may have prefixes. ``citing``: if requested, the numbers of the elements of
     ``source`` that may hold citations, among the ``all_citing`` of the whole document (`reflink.jats.vocabulary.CITING`).

@@ -18,7 +18,7 @@ _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 
 @dataclass(frozen=True)
 class Part:
-    """``article``: metadata of the part, in the elements of an article. ``outer``: of what contains it.
+    """``article``: metadata of the part, in the elements of an article. ``outer``: that of the article or book around it.
 
     ``translation``: the part is the article in another language.
     """

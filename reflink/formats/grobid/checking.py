@@ -12,6 +12,7 @@ identifiers. If the record is of another work, only the printed citation (``note
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
@@ -51,6 +52,12 @@ def doubted(printed: str, fields: Citation, ids: dict[str, str]) -> Doubt | None
         if value and stated and not _same(kind, _compact(value), _compact(stated)):
             return "identifier"
     return None
+
+
+def warning(doubts: Sequence[str]) -> str:
+    """Return the warning of a paper. ``doubts``: the names of its citations with doubted identifiers."""
+    some = ", ".join(doubts[:5]) + (", …" if len(doubts) > 5 else "")
+    return f"identifiers of {len(doubts):,} citations contradict their printed text and were not used: {some}"
 
 
 def _compact(text: str) -> str:

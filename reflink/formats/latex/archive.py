@@ -18,9 +18,7 @@ GZIP: Final = b"\x1f\x8b"
 #: Maximum number of members; arXiv's largest archives have some hundreds.
 _MAX_MEMBERS: Final = 20_000
 #: Endings of members that hold source; names without an ending are source, too.
-_SOURCE: Final = tuple(
-    ".tex .ltx .latex .bbl .bib .sty .txt .xxx .json .yaml .yml .tex_ .cls .def .inc .toplevel".split()
-)  # fmt: skip
+_SOURCE: Final = tuple(".tex .ltx .latex .bbl .bib .sty .txt .xxx .json .yaml .yml .tex_ .cls .def .inc .toplevel".split())
 #: Endings of members that only a source of LaTeX has, of articles, and of papers of other formats.
 _LATEX: Final = (".tex", ".ltx", ".latex", ".bbl")
 _ARTICLES: Final = (".xml", ".nxml", ".xml.gz", ".nxml.gz")

@@ -63,8 +63,7 @@ class Latex(Format):
         fields = front(source, content.source)
         paper = papers.paper(
             fields, entries, own_name=papers.own_name(content.data, content.source), source=content.source,
-            limits=options.limits,
-            infer=options.infer, warnings=tuple(warnings),
+            limits=options.limits, infer=options.infer, warnings=tuple(warnings),
         )  # fmt: skip
         return (Parsed(paper, paragraphs(source, entries) if options.text else ()),)
 

@@ -27,9 +27,8 @@ _BRACKET: Final = re.compile(r"[{}\]]|\\.", re.DOTALL)
 class Reader:
     """A source, and the texts of macros that are read before the rest of it.
 
-    ``budget``: number of characters that macros and arguments may add; nothing is added beyond it. ``size``: of all sources
-    that
-    the budget is for.
+    ``budget``: number of characters that macros and arguments may add; nothing is added beyond it. ``size``: length
+    of all sources together.
     """
 
     def __init__(self, size: int) -> None:

@@ -11,7 +11,7 @@ from reflink.bibliography.citation import Citation, described
 from reflink.bibliography.references import Entry
 from reflink.entities import Ids
 from reflink.errors import TooLarge
-from reflink.formats.publishers.markup import SILENT, Markup, Paths, elements, found, text, text_of, texts
+from reflink.formats.publishers.markup import MISSING, SILENT, Markup, Paths, elements, found, text, text_of, texts
 from reflink.formats.publishers.people import listed, people
 from reflink.formats.records import names, year_in
 from reflink.identifiers import NO_IDS, NORMALISERS
@@ -27,8 +27,6 @@ _TEXTS: Final = (
 _ONCE: Final = ("title", "venue", "first_page")
 #: Maximum number of elements that are read of an entry's works, and of the addresses of a work.
 _MAX_MANY: Final = 1000
-#: What some producers write for a missing value.
-_NOTHING: Final = frozenset(("null", "n/a", "N/A", "?"))
 #: The kind of a work by the element that describes it.
 _KINDS: Final = {
     "issue": "journal", "edited-book": "chapter", "book": "book", "e-host": "web",
@@ -75,7 +73,7 @@ def _stated(element: etree._Element, markup: Markup) -> Citation:
         return {"kind": kind}
     fields: Citation = {"kind": kind}
     for name in _TEXTS:
-        if name in paths and (value := text(element, paths[name])) and value not in _NOTHING:
+        if name in paths and (value := text(element, paths[name])) and value not in MISSING:
             fields[name] = value
     if "issue" in fields:
         fields["issue"] = str(fields["issue"]).strip("()[] ")
@@ -99,10 +97,10 @@ def _repeated(element: etree._Element, paths: Paths) -> bool:
 
 def read_pages(element: etree._Element, paths: Any, fields: dict[str, Any]) -> None:
     """Complete the pages from a range of pages, or from the article number."""
-    if "first_page" not in fields and (value := text(element, paths.get("pages", ()))) and value not in _NOTHING:
+    if "first_page" not in fields and (value := text(element, paths.get("pages", ()))) and value not in MISSING:
         first, last = first_and_last(value)
         fields["first_page"], fields["last_page"] = first, fields.get("last_page") or last
-    if not fields.get("first_page") and (value := text(element, paths.get("article_number", ()))) and value not in _NOTHING:
+    if not fields.get("first_page") and (value := text(element, paths.get("article_number", ()))) and value not in MISSING:
         fields["first_page"] = value
 
 

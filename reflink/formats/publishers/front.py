@@ -7,7 +7,7 @@ from typing import Any, Final
 from lxml import etree
 
 from reflink.formats.publishers.citations import identifiers, read_pages
-from reflink.formats.publishers.markup import SILENT, Markup, elements, text, text_of, texts
+from reflink.formats.publishers.markup import MISSING, SILENT, Markup, elements, text, text_of, texts
 from reflink.formats.publishers.people import people
 from reflink.formats.records import year_in
 from reflink.identifiers import normalise_issn
@@ -17,8 +17,6 @@ _TEXTS: Final = (
     "title", "venue", "publisher", "volume", "issue", "first_page", "last_page", "article_type", "publisher_id",
 )  # fmt: skip
 _PAGES: Final = {"first_page": "fpage", "last_page": "lpage"}
-#: What some producers write for a missing value.
-_NOTHING: Final = frozenset(("null", "n/a", "N/A"))
 #: Maximum number of other titles, and of names of the journal.
 _MAX_TEXTS: Final = 100
 
@@ -27,7 +25,7 @@ def front(root: etree._Element, markup: Markup) -> dict[str, Any]:
     """Return the fields of `reflink.entities.Paper`, without ``id`` and ``references``."""
     paths = markup.own
     fields: dict[str, Any] = {
-        name: value for name in _TEXTS if (value := text(root, paths.get(name, ()))) and value not in _NOTHING
+        name: value for name in _TEXTS if (value := text(root, paths.get(name, ()))) and value not in MISSING
     }
     if abstracts := [each for path in paths.get("abstract", ()) for each in elements(root, path)]:
         fields["abstract"] = text_of(abstracts[0], SILENT | markup.titles)

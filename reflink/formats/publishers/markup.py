@@ -26,6 +26,10 @@ INLINE: Final = frozenset(
 SILENT: Final = frozenset(("RefTarget", "TexMath", "tex-math", "annotation", "alt-text", "loc"))
 
 
+#: Texts that some producers write for a missing value.
+MISSING: Final = frozenset(("null", "n/a", "N/A", "?"))
+
+
 @dataclass(frozen=True, slots=True)
 class Markup:
     """How the articles of one publisher are marked up.

@@ -15,6 +15,7 @@ from reflink.entities import Ids
 from reflink.errors import NotAPaper, TooLarge
 from reflink.formats.content import Content
 from reflink.formats.format import Options, Parsed
+from reflink.formats.grobid.checking import warning
 from reflink.formats.s2orc import annotated, parses
 from reflink.formats.s2orc.entries import cited_paper, entry, identifiers, line, people
 from reflink.sources import s2, values
@@ -22,18 +23,8 @@ from reflink.sources import s2, values
 _MAX_LABEL: Final = 40
 #: Fields of a paper and of a record of the REST interface under one name.
 _SHARED: Final = (
-    "ids",
-    "title",
-    "authors",
-    "collectives",
-    "venue",
-    "venue_abbreviations",
-    "issns",
-    "year",
-    "volume",
-    "fpage",
-    "lpage",
-)
+    "ids", "title", "authors", "collectives", "venue", "venue_abbreviations", "issns", "year", "volume", "fpage", "lpage",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +120,7 @@ def documents(content: Content, options: Options, given: list[Any] | None = None
 
 def _document(value: dict[str, Any], content: Content, options: Options, *, several: bool) -> Document:
     read = _read(value, options)
-    warnings: tuple[str, ...] = ()
-    if read.doubts:
-        some = ", ".join(read.doubts[:5])
-        warnings = (f"identifiers of {len(read.doubts):,} citations contradict their printed text and were not used: {some}",)
+    warnings = (warning(read.doubts),) if read.doubts else ()
     source = None if several else content.source
     own = papers.own_name(content.data, source, read.name) if source or read.name or not several else _digest(value)
     paper = papers.paper(

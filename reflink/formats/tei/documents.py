@@ -15,7 +15,7 @@ from reflink.entities import Ids
 from reflink.errors import NotAPaper, TooLarge
 from reflink.formats.content import Content
 from reflink.formats.format import Options, Parsed
-from reflink.formats.grobid.checking import doubted
+from reflink.formats.grobid.checking import doubted, warning
 from reflink.formats.grobid.printed import corrected, unbroken
 from reflink.formats.tei import bibl
 from reflink.formats.tei.header import header
@@ -86,7 +86,7 @@ def _document(
     doubts: list[str] = []
     found = list(_entries(part, doubts))
     if doubts:
-        warnings += (_warning(doubts),)
+        warnings += (warning(doubts),)
     # Papers of one document have its name only if they have none of their own.
     source = None if several else content.source
     paper = papers.paper(
@@ -95,11 +95,6 @@ def _document(
     )  # fmt: skip
     text = paragraphs(part, description) if options.text else ()
     return Document(Parsed(paper, text), tuple(element for element, _ in found))
-
-
-def _warning(doubts: list[str]) -> str:
-    some = ", ".join(doubts[:5]) + (", …" if len(doubts) > 5 else "")
-    return f"identifiers of {len(doubts):,} citations contradict their printed text and were not used: {some}"
 
 
 def _entries(part: etree._Element, doubts: list[str]) -> Iterator[_Found]:
