@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     papers, catalog, expected = chosen(arguments)
     from workers.demo import catalogs
     from workers.demo.demonstration import Demonstration
-    from workers.devkit.broker import default_cache
+    from workers.devkit.jars import default_cache
 
     if arguments.source is not None:
         catalog = catalogs.imported(arguments.source, catalog, default_cache())

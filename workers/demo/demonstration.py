@@ -23,7 +23,8 @@ from workers.demo.outcomes import OutcomeReader
 from workers.demo.papers import expect_papers, waves
 from workers.demo.rest import Rest
 from workers.demo.scenes import read_scenes
-from workers.devkit.broker import Broker, default_cache, jars
+from workers.devkit.broker import Broker
+from workers.devkit.jars import KAFKA, default_cache, jars
 from workers.devkit.processes import WORKERS, Pipeline
 from workers.kafka.topics import TOPICS, TopicAdmin
 
@@ -105,7 +106,7 @@ class Demonstration:
             return
         if not jars_are_here():
             with display.step("downloading Kafka with Maven, once"):
-                jars()
+                jars(KAFKA)
         with display.step("Kafka"):
             broker = Broker.start(folder / "kafka")
         broker.owns_folder = self.keep is None
