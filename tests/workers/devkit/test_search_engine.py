@@ -52,7 +52,10 @@ def bound(pid: int) -> set[str]:
     """Return the addresses (hexadecimal, as in /proc) on which a process listens."""
     inodes = set()
     for each in Path(f"/proc/{pid}/fd").iterdir():
-        target = os.readlink(each)
+        try:
+            target = os.readlink(each)
+        except FileNotFoundError:  # closed since
+            continue
         if target.startswith("socket:["):
             inodes.add(target[8:-1])
     rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
