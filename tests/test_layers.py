@@ -28,7 +28,8 @@ ROOMS: dict[str, str] = {
     "catalog": "root config telemetry kafka",
     "papers": "root config kafka",
     "absence": "root config telemetry kafka",
-    "linking": "root config telemetry kafka catalog absence",
+    "engine": "root config telemetry kafka catalog",
+    "linking": "root config telemetry kafka catalog absence engine",
     "ledger.stores": "root",
     "ledger": "root config telemetry kafka catalog absence ledger.stores",
     "runtime": "root config telemetry kafka",
@@ -36,7 +37,7 @@ ROOMS: dict[str, str] = {
     "replay": "root config kafka linking tools",
     "devkit": "root config kafka",
     "demo": "root config kafka catalog papers tools devkit",
-    "cli": "root config telemetry kafka catalog papers linking ledger runtime tools replay demo",
+    "cli": "root config telemetry kafka catalog papers engine linking ledger runtime tools replay demo",
 }
 LONGEST = 300
 NO_SUBJECT = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
