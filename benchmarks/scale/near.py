@@ -118,8 +118,14 @@ def same_title(pool: Pool, random: Random, real: Real) -> Record | None:
     """A work with the same title in another venue, of another year and by other authors."""
     for _ in range(_TRIES):
         other = pool.of_field(random, real.key) if random.random() < 0.5 else pool.any(random)
-        if other.key and other.key != real.key and other.year not in (None, real.year) and other.authors != real.authors:
-            return _dated(pool, random, other, real.title, 0)
+        authors, years = pool.of_field(random, other.key).authors, int(random.random() * 7) - 3
+        if (
+            other.key
+            and other.key != real.key
+            and other.year not in (None, (real.year or 0) - years)
+            and authors != real.authors
+        ):
+            return _dated(pool, random, other, real.title, years, authors)
     return None
 
 
