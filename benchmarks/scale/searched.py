@@ -29,6 +29,8 @@ class Searched:
 
     def __init__(self, catalog: Catalog, settings: EngineSearchSettings) -> None:
         self.catalog, self.settings = catalog, settings
+        #: The process of the node, if the benchmark has started it.
+        self.pid: int | None = None
         self.engine, self.judges = Engine(settings), HeldOut.shipped()
         self.index = Index.create(
             self.engine, settings.engine_index, Origin("benchmark", "catalog", None), shards=1, replicas=0
@@ -80,4 +82,7 @@ def engine(catalog: Catalog) -> Iterator[Searched]:
         settings = EngineSearchSettings(
             engine="opensearch", engine_urls=node.urls[0], engine_index="benchmark", engine_timeout_s=_TIMEOUT_S
         )
-        yield Searched(catalog, settings)
+        searched = Searched(catalog, settings)
+        process = node.nodes[0].process
+        searched.pid = None if process is None else process.pid
+        yield searched
