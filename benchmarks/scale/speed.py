@@ -4,9 +4,9 @@
                                      [--batches 20] [--rounds 3] [--json FILE] [--plot FILE]
 
 The catalog is a file of benchmarks.scale.works, of which the first works are used. Each batch of references goes through both
-steps, as through linker and fallback, in one process; both sides take turns. Native: the model, exact vectors and exact trigrams.
-The vectors of works are random, as encoding millions of works takes days on a CPU; the time of a search does not depend on them.
-Their candidates are wrong, so more references reach the trigrams than in use, and its links are not counted.
+steps, as through linker and fallback, in one process; both sides take turns. Native: the model, exact vectors and exact
+trigrams. The vectors of works are random, as encoding millions of works takes days on a CPU; the time of a search does not
+depend on them. Their candidates are wrong, so more references reach the trigrams than in use, and links are not counted.
 
 For each size: references per second and the median and 99th percentile of a batch, for references as they are and without
 identifiers; the references that reach a search; bytes on disk that each side maps or stores; memory of the node; works indexed
@@ -64,7 +64,7 @@ def compare(
     policy = Policy()
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     opens = dict.fromkeys(sides, 0)
-    for name, source in sides.items():
+    for source in sides.values():
         link(batches[0], source(), policy)  # compiles, and fills the caches
     for number in range(rounds):
         for batch in batches:
@@ -164,9 +164,8 @@ def plot(found: Sequence[Mapping[str, Any]], path: Path) -> None:
     for kind, style in (("as they are", "-"), ("without identifiers", "--")):
         for side, colour in (("native", "#1b6ca8"), ("engine", "#c0561b")):
             sizes = [each["works"] for each in found]
-            axes.plot(
-                sizes, [each[kind][side]["per_s"] for each in found], style, color=colour, marker="o", label=f"{side}, {kind}"
-            )
+            rates = [each[kind][side]["per_s"] for each in found]
+            axes.plot(sizes, rates, style, color=colour, marker="o", label=f"{side}, {kind}")
     axes.set(xscale="log", yscale="log", xlabel="works in the catalog", ylabel="references per second, one process")
     axes.grid(visible=True, which="both", alpha=0.3)
     axes.legend()
