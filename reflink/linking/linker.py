@@ -61,7 +61,7 @@ def semantic_step(
     shares = absent or [policy.absent] * len(references)
     accepts = {share: policy.accept_at(share) for share in {*shares}}
     # A work without a vector can still be found by its trigrams, so only a complete index allows refusing.
-    complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog) and catalog.works.has_places
+    complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog)
     cases = [
         Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog, without, share)
         for reference, without, share in zip(references, never, shares, strict=True)
