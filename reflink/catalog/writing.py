@@ -20,6 +20,7 @@ from reflink.catalog.works import Works
 from reflink.entities import Work
 from reflink.storage.compressed_lines import CompressedLines, LinesWriter
 from reflink.storage.hashtable import HashTable, HashTableBuilder
+from reflink.storage.spilling import WAITING
 
 
 class WorksWriter:
@@ -30,11 +31,12 @@ class WorksWriter:
     works with the same id the last counts.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, waiting: int = WAITING) -> None:
+        """``waiting``: keys in memory before they are written to a temporary file."""
         self._folder = folder
         self._lines = LinesWriter(folder / LINES)
-        self._keys = HashTableBuilder(folder=folder)
-        self._places = HashTableBuilder(wide=True, folder=folder)  # wide, since works at a place are counted unread
+        self._keys = HashTableBuilder(folder=folder, waiting=waiting)
+        self._places = HashTableBuilder(wide=True, folder=folder, waiting=waiting)  # wide: works are counted unread
 
     def append(self, work: Work) -> None:
         """Append a work as the next row. Raises OSError."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reflink.storage.spilling import SpilledPairs
+from reflink.storage.spilling import WAITING, SpilledPairs
 
 #: Dtype and number of dimensions of the arrays of a table in a folder of flat files.
 ARRAYS: Final = {"starts": (np.uint32, 1), "hashes": (np.uint16, 1), "rows": (np.uint32, 1)}
@@ -94,11 +94,11 @@ class HashTableBuilder:
     """Collect (key, row) pairs, and sort them by hash.
 
     ``wide``: whether to build a wide table, for a user that counts candidates or does not verify them. ``folder``: where pairs
-    wait in a temporary file, 12 bytes each. Without a folder they wait in memory.
+    wait in a temporary file, 12 bytes each, except for the last ``waiting``. Without a folder all wait in memory.
     """
 
-    def __init__(self, *, wide: bool = False, folder: Path | None = None) -> None:
-        self._wide, self._pairs = wide, SpilledPairs(folder)
+    def __init__(self, *, wide: bool = False, folder: Path | None = None, waiting: int = WAITING) -> None:
+        self._wide, self._pairs = wide, SpilledPairs(folder, waiting)
 
     def add(self, key: str, row: int) -> None:
         """Add ``key`` for ``row``. Raises OSError."""

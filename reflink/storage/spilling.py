@@ -11,8 +11,8 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-#: Pairs in memory. With a folder, the file gets so many at once.
-_WAITING: Final = 1 << 20
+#: Pairs that wait in memory. With a folder, the file gets so many at once.
+WAITING: Final = 1 << 20
 #: Leading bits of a hash that give its range: a range of a billion pairs has 4 million.
 _RANGE: Final = 8
 _PAIR: Final = np.dtype([("hash", np.uint64), ("row", np.uint32)])
@@ -21,11 +21,11 @@ _PAIR: Final = np.dtype([("hash", np.uint64), ("row", np.uint32)])
 class SpilledPairs:
     """A collection of (hash, row) pairs: hashes of 64 bits, rows of 32 bits.
 
-    With a ``folder`` they need 12 MB of memory, and 256 numbers per million pairs; otherwise 12 bytes per pair.
+    With a ``folder`` only ``waiting`` pairs are in memory, 12 bytes each, and 256 numbers for each time they are written.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder, self._file = folder, None if folder is None else _temporary(folder)
+    def __init__(self, folder: Path | None, waiting: int = WAITING) -> None:
+        self._folder, self._waiting, self._file = folder, waiting, None if folder is None else _temporary(folder)
         self._hashes, self._rows = array("Q"), array("I")
         self._size = 0
         self._bounds: list[NDArray[np.int64]] = []  # of each spilled part: where its ranges begin in the file, and its end
@@ -38,7 +38,7 @@ class SpilledPairs:
         self._hashes.append(hashed)
         self._rows.append(row)
         self._size += 1
-        if self._file is not None and len(self._rows) >= _WAITING:
+        if self._file is not None and len(self._rows) >= self._waiting:
             self._spill(self._file)
 
     def by_hash(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint32]]]:
