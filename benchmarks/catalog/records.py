@@ -1,12 +1,13 @@
 """Measure the works of a catalog on disk: bytes, lookups, and the memory and time of writing them.
 
-    python -m benchmarks.catalog.records [--works FILE] [--millions 1,5,20] [--folder DIR] [--json FILE]
+    python -m benchmarks.catalog.records [--works FILE] [--millions 1,5,20] [--pairs 40] [--folder DIR] [--json FILE]
 
 Size and lookups are those of the real works. Lookups are compared with plain JSON lines, mapped, with an offset of 8 bytes per
 row; caches are empty, rows drawn at random. Then catalogs of ``--millions`` works are written and deleted again, each by a
 process of its own: the real works repeated under other identifiers, with titles, authors and volumes exchanged among them. One
 repeated work in 50 keeps its PMID, so that it shares an identifier. Seconds are those of ``WorksWriter`` alone, memory is the
-process's, so it includes 1 GB for the works to draw from; ``grown`` is its growth while writing.
+process's, so it includes 1 GB for the works to draw from; ``grown`` is its growth while writing. At last a table of ``--pairs``
+million keys is built alone, to show its memory and time without those of the works.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -32,6 +34,7 @@ from benchmarks.machine import describe, process_memory
 from reflink.catalog.mapped import MappedWorks
 from reflink.catalog.writing import WorksWriter
 from reflink.entities import Work
+from reflink.storage.hashtable import HashTableBuilder
 from tests.data import find_shared_data
 
 _MILLION: Final = 1_000_000
@@ -87,10 +90,14 @@ def write(works: Sequence[Work], count: int, folder: Path) -> dict[str, float]:
         spent["wall"] += time.perf_counter() - wall
         spent["processor"] += time.process_time() - processor
 
+    def append(chunk: Sequence[Work]) -> None:
+        for work in chunk:
+            writer.append(work)
+
     writer = WorksWriter(folder)
     for start in range(0, count, _CHUNK):
         chunk = [next(made) for _ in range(min(_CHUNK, count - start))]
-        timed(lambda chunk=chunk: [writer.append(work) for work in chunk])  # type: ignore[misc]
+        timed(partial(append, chunk))
     appended = dict(spent)
     timed(lambda: writer.__exit__(None, None, None))
     memory.stop()
@@ -104,6 +111,29 @@ def write(works: Sequence[Work], count: int, folder: Path) -> dict[str, float]:
         "MB of memory": memory.peak / 1e6,
         "bytes a work": size / count,
         "works with another canonical work": len(MappedWorks.open(folder)) - _own(folder),
+    }
+
+
+def build_table(pairs: int, folder: Path) -> dict[str, float]:
+    """Build a table of distinct keys with a temporary file in the folder; return the figures."""
+    memory, begin = PeakMemory(), time.process_time()
+    builder = HashTableBuilder(folder=folder)
+    for row in range(pairs):
+        builder.add(f"doi:10.1000/{row}", row)
+    added = time.process_time()
+    table = builder.build()
+    built = time.process_time()
+    shared = sum(1 for _ in table.shared())
+    scanned = time.process_time()
+    memory.stop()
+    return {
+        "pairs": pairs,
+        "s of processor a million pairs, adding": (added - begin) / pairs * _MILLION,
+        "s of processor a million pairs, building": (built - added) / pairs * _MILLION,
+        "s of processor a million pairs, looking for shared keys": (scanned - built) / pairs * _MILLION,
+        "MB of memory grown": (memory.peak - memory.before) / 1e6,
+        "bytes a pair": sum(array.nbytes for array in table.arrays().values()) / pairs,
+        "groups of equal hashes": shared,
     }
 
 
@@ -149,7 +179,7 @@ def lookups(works: Sequence[Work], folder: Path) -> tuple[Table, dict[str, Any]]
         "bytes a work, plain lines and offsets": plain_bytes / len(base),
         "µs a work by row": microseconds(base.work, rows, base.forget),
         "µs a work by row, plain lines": microseconds(plain, rows),
-        "µs in order of rows": microseconds(base.work, range(_LOOKUPS), base.forget),
+        "µs in order of rows": microseconds(base.work, range(min(_LOOKUPS, len(base))), base.forget),
         "µs a row by id": microseconds(base.find, names, base.forget),
         "µs an absent id": microseconds(base.find, [f"{name}~" for name in names], base.forget),
     }
@@ -170,8 +200,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--works", type=Path, default=shared and shared / "works.jsonl.gz", required=shared is None)
     parser.add_argument("--millions", type=lambda text: [float(each) for each in text.split(",") if each], default="1,5,20")
     parser.add_argument("--folder", type=Path, help="where catalogs are written (default: the folder for temporary files)")
+    parser.add_argument("--pairs", type=float, default=40.0, help="millions of keys of a table built alone")
     parser.add_argument("--only", type=int, metavar="WORKS", help="write so many works and print the figures as JSON")
+    parser.add_argument("--only-pairs", type=int, metavar="KEYS", help="build a table of so many keys and print the figures")
     args = parser.parse_args(arguments)
+    if args.only_pairs:
+        with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+            print(json.dumps(build_table(args.only_pairs, Path(folder))))
+        return
     works = harness.works_of(args.works)
     if args.only:
         with tempfile.TemporaryDirectory(dir=args.folder) as folder:
@@ -182,14 +218,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         shown, figures = lookups(works, Path(folder))
     console.print(describe(), shown, sep="\n")
     written = []
-    for millions in args.millions:
-        command = [sys.executable, "-m", "benchmarks.catalog.records", "--works", str(args.works)]
-        command += [f"--only={round(millions * _MILLION)}", *([] if args.folder is None else [f"--folder={args.folder}"])]
-        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-        written.append(json.loads(answer.stdout))
-        table = Table("written", f"{written[-1]['works']:,} works")
+    steps = [f"--only={round(millions * _MILLION)}" for millions in args.millions]
+    for step in (*steps, *([f"--only-pairs={round(args.pairs * _MILLION)}"] if args.pairs else [])):
+        command = [sys.executable, "-m", "benchmarks.catalog.records", "--works", str(args.works), step]
+        command += [] if args.folder is None else [f"--folder={args.folder}"]
+        written.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+        table = Table("written", "")
         for name, value in written[-1].items():
-            table.add_row(name, f"{value:,.1f}")
+            table.add_row(name, f"{value:,.0f}" if value == int(value) else f"{value:,.2f}")
         console.print(table)
     harness.save(args.json, {"real": figures, "written": written})
 
