@@ -50,12 +50,12 @@ def recombined(works: Sequence[Work], count: int) -> Iterator[Work]:
         copy, at = divmod(number, size)
         work = works[at]
         if copy:
-            ids = {kind: f"{value}{copy}" for kind, value in work.ids if value}
+            ids = {kind: f"{value}~{copy}" for kind, value in work.ids if value}
             if number % _SHARING == 0 and work.ids.pmid:
                 ids["pmid"] = work.ids.pmid
             title, authors, volume = (works[draw.randrange(size)] for _ in range(3))
             exchanged = {"title": title.title, "authors": authors.authors, "volume": volume.volume}
-            work = work.model_copy(update={"id": f"{work.id}{copy}", "ids": work.ids.model_copy(update=ids), **exchanged})
+            work = work.model_copy(update={"id": f"{work.id}~{copy}", "ids": work.ids.model_copy(update=ids), **exchanged})
         yield work
 
 
@@ -101,7 +101,7 @@ def write(works: Sequence[Work], count: int, folder: Path) -> dict[str, float]:
     appended = dict(spent)
     timed(lambda: writer.__exit__(None, None, None))
     memory.stop()
-    size = sum(path.stat().st_size for path in folder.iterdir())
+    base, size = MappedWorks.open(folder), sum(path.stat().st_size for path in folder.iterdir())
     return {
         "works": count,
         "s of processor a million works": spent["processor"] / count * _MILLION,
@@ -110,7 +110,8 @@ def write(works: Sequence[Work], count: int, folder: Path) -> dict[str, float]:
         "MB of memory grown": (memory.peak - memory.before) / 1e6,
         "MB of memory": memory.peak / 1e6,
         "bytes a work": size / count,
-        "works with another canonical work": len(MappedWorks.open(folder)) - _own(folder),
+        "works kept": len(base),
+        "works with another canonical work": sum(base.canonical(row) != row for row in range(len(base))),
     }
 
 
@@ -135,11 +136,6 @@ def build_table(pairs: int, folder: Path) -> dict[str, float]:
         "bytes a pair": sum(array.nbytes for array in table.arrays().values()) / pairs,
         "groups of equal hashes": shared,
     }
-
-
-def _own(folder: Path) -> int:
-    works = MappedWorks.open(folder)
-    return sum(works.canonical(row) == row for row in range(len(works)))
 
 
 def plain_lines(works: Sequence[Work], folder: Path) -> tuple[Callable[[int], Work], int]:
