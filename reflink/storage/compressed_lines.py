@@ -115,7 +115,7 @@ class LinesWriter:
         """Write the rest, close the file and return its lines. Raises OSError."""
         self._write()
         self._file.close()
-        offsets = np.array(self._offsets, np.int64)
+        offsets = np.frombuffer(self._offsets, np.int64)
         return CompressedLines(flatfiles.map_bytes(self._path), offsets, self._dictionary, self._size)
 
     def _write(self) -> None:
