@@ -1,7 +1,7 @@
 """Time the linker with candidates from its own indexes beside candidates from OpenSearch, on catalogs of several sizes.
 
     python -m benchmarks.scale.speed --catalog works.jsonl.gz [--sizes 265158,1000000,5000000] [--batch 64]
-                                     [--batches 20] [--rounds 3] [--json FILE] [--plot FILE]
+                                     [--batches 20] [--rounds 3] [--keep DIR] [--json FILE] [--plot FILE]
 
 The catalog is a file of benchmarks.scale.works, of which the first works are used. Each batch of references goes through both
 steps, as through linker and fallback, in one process; both sides take turns. Native: the model, exact vectors and exact
@@ -92,7 +92,8 @@ def sides_of(
 ) -> Iterator[tuple[NativeCandidates, Searched, dict[str, float]]]:
     """Build both sides over the works of a file; yield them, and the figures of building and size."""
     began = time.perf_counter()
-    build(works, folder / "catalog", encoder=None)
+    if is_new := not (folder / "catalog").exists():
+        build(works, folder / "catalog", encoder=None)
     built = time.perf_counter() - began
     catalog = Catalog.open(folder / "catalog")
     arrays = synthetic(np.random.default_rng(5), count, encoder.dim, (work.id for work in catalog))
@@ -107,7 +108,7 @@ def sides_of(
         indexed = time.perf_counter() - began
         store = searched.engine.call("index", "GET", f"/{searched.index.name}/_stats/store")["_all"]["total"]["store"]
         figures = {
-            "built_per_s": count / built,
+            **({"built_per_s": count / built} if is_new else {}),
             "encoded_per_s": 1 / encoded,
             "indexed_per_s": count / indexed,
             "records_gb": disk_bytes(folder / "catalog" / "works") / GB,
@@ -122,11 +123,13 @@ def sides_of(
 def measure(catalog: Path, count: int, references: Sequence[Reference], encoder: Encoder, options: Any) -> dict[str, Any]:
     """Return the figures of one size."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
+        folder = Path(scratch) if options.keep is None else options.keep / str(count)
+        folder.mkdir(parents=True, exist_ok=True)
         works = folder / "works.jsonl"
-        with works.open("wb") as file:
-            for work in islice((each for each in read_works(catalog) if isinstance(each, Work)), count):
-                file.write(work.to_json() + b"\n")
+        if not (folder / "catalog").exists():
+            with works.open("wb") as file:
+                for work in islice((each for each in read_works(catalog) if isinstance(each, Work)), count):
+                    file.write(work.to_json() + b"\n")
         with sides_of(works, count, folder, encoder) as (native, searched, figures):
             sides: dict[str, Callable[[], Candidates]] = {"native": lambda: native, "engine": searched.source}
             kinds = {"as they are": references, "without identifiers": [without_identifiers(each) for each in references]}
@@ -150,8 +153,9 @@ def show(found: Mapping[str, Any]) -> None:
         f"  on disk: records and keys {found['records_gb']:.2f} GB, native vectors {found['vectors_gb']:.2f} and trigrams "
         f"{found['trigrams_gb']:.2f} GB, index {found['index_gb']:.2f} GB; memory of the node {found['node_gb']:.2f} GB"
     )
+    built = f"{found['built_per_s']:,.0f}" if "built_per_s" in found else "(built before)"
     print(
-        f"  works/s: indexed by the engine {found['indexed_per_s']:,.0f}, trigrams and keys {found['built_per_s']:,.0f}, "
+        f"  works/s: indexed by the engine {found['indexed_per_s']:,.0f}, trigrams and keys {built}, "
         f"encoded {found['encoded_per_s']:,.0f}"
     )
 
@@ -181,6 +185,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the catalogs here; those that are there are not built")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw references per second over the number of works")
     arguments = parser.parse_args(argv)
     print(describe())
