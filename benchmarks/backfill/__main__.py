@@ -1,11 +1,12 @@
-"""Measure a backfill on a Spark cluster of this machine: time and cost of each step, and whether outcomes are those of the linker.
+"""Measure a backfill on a Spark cluster of this machine: time and cost of each step, and its outcomes against the linker's.
 
     python -m benchmarks.backfill --catalog DIR [--papers FOLDER] [--workers 2] [--keys-only] [--check 3000] [--json FILE]
 
 ``--catalog``: a snapshot without vectors of the works (`reflink catalog build --no-vectors`). ``--papers``: by default the real
 articles of the shared data. ``--keys-only``: the works of the snapshot without its trigrams, as with `reflink-spark --works`.
-Each worker has one core. CPU is the time of executors and their Python processes, without the driver; unlike seconds it hardly
-depends on other work on the machine. Exit code 1 if one of ``--check`` outcomes differs from the linker's over the same catalog.
+Each worker has one core. CPU is the time of workers, executors and their Python processes, without the driver; unlike seconds
+it hardly depends on other work on the machine. Exit code 1 if one of ``--check`` outcomes differs from that of the linker over
+the same catalog.
 """
 
 from __future__ import annotations

@@ -111,6 +111,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _link(arguments: argparse.Namespace) -> int:
+    rules = _rules(arguments)
     try:
         from workers.backfill.job import Backfill, Run
         from workers.backfill.reading import read_papers, read_references, read_snapshot, read_works
@@ -118,8 +119,7 @@ def _link(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         if error.name is None or error.name.split(".")[0] not in ("pyspark", "py4j", "pyarrow"):
             raise
-        raise PackageMissing(f"{error.name} is missing: pip install 'reflink-stream[spark]'") from None
-    rules = _rules(arguments)
+        raise PackageMissing(f"{error.name.split('.')[0]} is missing: pip install 'reflink-stream[spark]'") from None
 
     def report(step: str, seconds: float, rows: int) -> None:
         if not arguments.quiet:

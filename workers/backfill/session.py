@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,13 +12,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from workers.backfill.errors import SparkFailed
+from workers.backfill.errors import SparkFailed, cause
 
 #: Rows of an Arrow batch, which is also the batch of a verdict.
 _BATCH: Final = 4096
 #: Partitions of a shuffle on one machine; Spark's own number, 200, is for clusters.
 _LOCAL_PARTITIONS: Final = 16
-_LENGTH: Final = 500
 
 
 @contextmanager
@@ -57,15 +55,6 @@ def spark_errors() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         raise SparkFailed(cause(str(error))) from error
-
-
-def cause(message: str) -> str:
-    """Return the line of a message of Spark that names the fault: of a Python error its last line, else the first line."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    # A traceback of Python ends before the stack trace of Java begins.
-    raised = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception|Snapshot|Record|Failed|Missing): ", line)]
-    python = [line for line in raised if not line.startswith(("java.", "org.", "py4j."))]
-    return (python or lines or ["no message"])[0][:_LENGTH]
 
 
 def exists(spark: SparkSession, path: str) -> bool:
