@@ -22,6 +22,7 @@ from workers.config.settings import KafkaSettings
 from workers.devkit.broker import Broker
 from workers.devkit.cluster import BrokerCluster
 from workers.devkit.ports import free_port
+from workers.devkit.search_engine import SearchEngine
 from workers.telemetry.logs import JsonLines
 
 # A test must not depend on the environment of the user who runs it.
@@ -107,6 +108,13 @@ def broker() -> Iterator[Broker]:
     """A real Kafka broker, started once per session."""
     with Broker.start(port=free_port(), cache=CACHE) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def search_engine() -> Iterator[SearchEngine]:
+    """A real node of OpenSearch, started once per session. Tests use indices with names of their own, and end no node."""
+    with SearchEngine.start(cache=CACHE) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="module")

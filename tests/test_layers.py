@@ -28,16 +28,17 @@ ROOMS: dict[str, str] = {
     "catalog": "root config telemetry kafka",
     "papers": "root config kafka",
     "absence": "root config telemetry kafka",
-    "linking": "root config telemetry kafka catalog absence",
+    "engine": "root config telemetry kafka catalog",
+    "linking": "root config telemetry kafka catalog absence engine",
     "ledger.stores": "root",
     "ledger": "root config telemetry kafka catalog absence ledger.stores",
     "runtime": "root config telemetry kafka",
     "tools": "root config kafka papers ledger",
-    "backfill": "",
+    "backfill": "root config engine",
     "replay": "root config kafka linking tools",
     "devkit": "root config kafka",
-    "demo": "root config kafka catalog papers tools devkit",
-    "cli": "root config telemetry kafka catalog papers linking ledger runtime tools replay demo",
+    "demo": "root config kafka catalog papers engine tools devkit",
+    "cli": "root config telemetry kafka catalog papers engine linking ledger runtime tools replay demo",
 }
 LONGEST = 300
 NO_SUBJECT = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}

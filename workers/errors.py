@@ -61,6 +61,18 @@ class BrokerRefused(WorkerError):
     exit_code = 8
 
 
+class ServiceUnavailable(WorkerError):
+    """A service that a stage needs beside Kafka does not answer. A running worker tries the batch again; a start ends."""
+
+    exit_code = 9
+
+
+class ServiceRefused(WorkerError):
+    """A service that a stage needs beside Kafka refuses the client, and no retry can help."""
+
+    exit_code = 8
+
+
 class StoreFailed(WorkerError):
     """The state folder cannot be written or read: full, forbidden, or the ledger's store in it was damaged and is removed."""
 

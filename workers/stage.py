@@ -133,7 +133,8 @@ class Stage(ABC, Generic[E, V]):
     def handle(self, batch: Sequence[E], view: V) -> Output:
         """Handle a batch. A pure function: repeated calls with the same batch and view return the same output.
 
-        An exception means that the batch contains poison: the runtime halves the batch until it finds the record.
+        An exception means that the batch contains poison: the runtime halves the batch until it finds the record. Only
+        ServiceUnavailable does not: the runtime tries the batch again, for as long as the worker owns its partitions.
         """
 
     def background_task(self) -> Output | None:

@@ -25,6 +25,7 @@ from reflink.evaluation.records import read_queries, read_works, without_identif
 from reflink.evaluation.run import build_catalog, default_encoder
 from reflink.evaluation.worlds import Groups
 from reflink.linking.linker import semantic_step
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Open, Policy
 
 _BATCH: Final = 256
@@ -34,7 +35,7 @@ def settled(references: Sequence[Reference], catalog: Catalog, encoder: Encodes 
     """Return the share of the references by how they are settled: a method, ``refused``, or ``fallback`` (left open)."""
     found: Counter[str] = Counter()
     for start in tracked(range(0, len(references), _BATCH), "linking"):
-        for link in semantic_step(references[start : start + _BATCH], catalog, encoder, policy):
+        for link in semantic_step(references[start : start + _BATCH], NativeCandidates(catalog, encoder), policy):
             found["fallback" if isinstance(link, Open) else link.method or "refused"] += 1
     return {what: round(count / len(references), 4) for what, count in sorted(found.items())}
 

@@ -31,6 +31,7 @@ from reflink.entities import Reference, Work
 from reflink.evaluation.records import read_queries, read_works, without_identifiers
 from reflink.evaluation.run import build_catalog, default_encoder
 from reflink.linking.linker import propose
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.verdict.batch import compare_deposits, compare_identifiers, compare_untitled, settle_marks
 from reflink.verdict.kernels.comparing import fill
@@ -76,7 +77,9 @@ def proposals(references: Sequence[Reference], works: dict[str, Work], path: Pat
         catalog = build_catalog(list(works.values()), encoder)
         found: list[list[str]] = []
         for start in range(0, len(references), _PROPOSED_AT_ONCE):
-            found += map(list, propose(references[start : start + _PROPOSED_AT_ONCE], catalog, encoder, Policy()))
+            found += map(
+                list, propose(references[start : start + _PROPOSED_AT_ONCE], NativeCandidates(catalog, encoder), Policy())
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(found))
     kept: list[list[str]] = json.loads(path.read_text())

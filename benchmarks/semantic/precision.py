@@ -21,7 +21,7 @@ from rich.progress import track
 from reflink.catalog.encoding import encode_once
 from reflink.evaluation.records import read_queries, read_works, without_identifiers
 from reflink.evaluation.worlds import Groups
-from reflink.linking.candidates import CLOSE
+from reflink.linking.native import CLOSE
 from reflink.linking.policy import Policy
 from reflink.semantic import Encoder, VectorIndex
 from reflink.text import reference_text, work_text

@@ -22,7 +22,9 @@ from benchmarks.papers import real_references
 from reflink.catalog import Catalog
 from reflink.entities import Reference
 from reflink.evaluation.records import without_identifiers
+from reflink.linking.candidates import Candidates
 from reflink.linking.linker import lexical_step, semantic_step
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Open, Policy
 from reflink.semantic import Encoder
 from reflink.stopwatch import Stopwatch
@@ -30,22 +32,22 @@ from reflink.stopwatch import Stopwatch
 BATCH = 64
 
 
-def opens_of(references: Sequence[Reference], catalog: Catalog, encoder: Encoder, policy: Policy) -> list[Open]:
+def opens_of(references: Sequence[Reference], source: Candidates, policy: Policy) -> list[Open]:
     """Return the references that the semantic step leaves to the fallback."""
     settled = []
     for first in range(0, len(references), 512):
-        settled += semantic_step(references[first : first + 512], catalog, encoder, policy)
+        settled += semantic_step(references[first : first + 512], source, policy)
     return [item for item in settled if isinstance(item, Open)]
 
 
-def measure(opens: Sequence[Open], catalog: Catalog, policy: Policy, rounds: int) -> tuple[float, float]:
+def measure(opens: Sequence[Open], source: Candidates, policy: Policy, rounds: int) -> tuple[float, float]:
     """Return the seconds per reference of the lexical step, and of its search; medians of the rounds."""
-    lexical_step(opens[:BATCH], catalog, policy)  # compiles
+    lexical_step(opens[:BATCH], source, policy)  # compiles
     whole, searched = [], []
     for _ in range(rounds):
         watch = Stopwatch()
         for first in range(0, len(opens), BATCH):
-            lexical_step(opens[first : first + BATCH], catalog, policy, watch=watch)
+            lexical_step(opens[first : first + BATCH], source, policy, watch=watch)
         whole.append(sum(watch.seconds.values()) / len(opens))
         searched.append(watch.seconds["search"] / len(opens))
     return statistics.median(whole), statistics.median(searched)
@@ -58,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--profile", choices=("production", "paper"), default="production")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args(argv)
-    catalog, encoder = Catalog.open(arguments.snapshot), Encoder()
+    catalog = Catalog.open(arguments.snapshot)
+    source = NativeCandidates(catalog, Encoder())
     assert catalog.trigrams is not None
     catalog.trigrams.threads = 1
     policy = Policy(profile=arguments.profile, lexical_mode=catalog.lexical_mode)
@@ -70,9 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         ("as they are", references),
         ("without identifiers", [without_identifiers(each) for each in references]),
     ):
-        opens = opens_of(some, catalog, encoder, policy)
+        opens = opens_of(some, source, policy)
         share = len(opens) / len(some)
-        whole, search = measure(opens, catalog, policy, arguments.rounds)
+        whole, search = measure(opens, source, policy, arguments.rounds)
         figures[name] = {"share": share, "seconds": whole, "search_seconds": search, "cores": share * whole * 1000}
         print(f"{name:<22} {share:>9.1%} {whole * 1e6:>9.0f} {search * 1e6:>13.0f} {share * whole * 1000:>30.2f}")
     harness.save(arguments.json, figures)

@@ -60,6 +60,7 @@ def main(examples: Path) -> None:
     from reflink.entities import Link, Reference, Work
     from reflink.errors import ReflinkError
     from reflink.linking.linker import lexical_step, semantic_step
+    from reflink.linking.native import NativeCandidates
     from reflink.linking.policy import Policy
     from reflink.verdict.judge import warm
 
@@ -74,11 +75,12 @@ def main(examples: Path) -> None:
     encoder = Letters()
 
     def link(catalog: Catalog) -> None:
+        source = NativeCandidates(catalog, encoder)
         for policy in (Policy(), Policy(profile="paper")):
             for batch in (references[:1], references[:: len(references) // BATCH]):
-                settled = semantic_step(batch, catalog, encoder, policy)
+                settled = semantic_step(batch, source, policy)
                 opens = [each for each in settled if not isinstance(each, Link)]
-                lexical_step(opens, catalog, policy)
+                lexical_step(opens, source, policy)
 
     def grow(catalog: Catalog, more: Sequence[Work]) -> None:
         for start in range(0, len(more), STEP):

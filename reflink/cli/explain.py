@@ -132,7 +132,7 @@ def consider(reference: Reference, linker: Linker) -> list[Considered]:
         if (candidate := of(work_id)) is not None:
             candidate.place = True
     undecided = replace(policy, sure=_NEVER, threshold=_NEVER, refuse=0.0)
-    first = semantic_step([reference], catalog, linker.encoder, undecided)[0]
+    first = semantic_step([reference], linker.source, undecided)[0]
     for proposed in (first.found if isinstance(first, Open) else Found()).semantic:
         if (candidate := of(proposed.cited)) is not None:
             candidate.semantic = proposed.score

@@ -26,6 +26,7 @@ from reflink.evaluation.searches import kept_catalog
 from reflink.evaluation.worlds import Groups
 from reflink.linking.judging import rounded
 from reflink.linking.linker import propose
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.verdict.model import prior
 
@@ -74,7 +75,9 @@ def link_lists(
             rid, "pubmed", truth is not None, right, link, best, contents=contents_of(each.reference), truth=label
         )
         if outcome.error:
-            proposed = truth is not None and not same.isdisjoint(propose([each.reference], catalog, None, policy)[0])
+            proposed = truth is not None and not same.isdisjoint(
+                propose([each.reference], NativeCandidates(catalog), policy)[0]
+            )
             cause = cause_of(outcome, each.reference, works.get(label), chosen, proposed=proposed)
             outcome = replace(outcome, cause=cause)
             mistakes.append(Mistake(outcome, each.reference, works.get(label), chosen))

@@ -30,6 +30,7 @@ from reflink.evaluation.same_record import is_same_record
 from reflink.evaluation.worlds import Groups, hidden
 from reflink.journals.table import Journals
 from reflink.linking.linker import propose
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.verdict.batch import compare_all
 
@@ -121,7 +122,7 @@ def collect(
             batch = queries[start : start + _BATCH]
             references = [form(without_identifiers(query.reference)) for query in batch]
             found = []
-            for row, ids in enumerate(propose(references, catalog, encoder, policy)):
+            for row, ids in enumerate(propose(references, NativeCandidates(catalog, encoder), policy)):
                 right, target = set(groups.same(batch[row].truth)), catalog.get(batch[row].truth)
                 works = [
                     (work, work.id in right, work.id in removed)
@@ -140,7 +141,7 @@ def collect_absent(cited: Sequence[pubmed.Cited], catalog: Catalog) -> Pairs:
     for start in tracked(range(0, len(cited), _BATCH), "collecting pairs of absent works"):
         batch = cited[start : start + _BATCH]
         references = [each.reference for each in batch]
-        proposed = propose(references, catalog, None, policy)
+        proposed = propose(references, NativeCandidates(catalog), policy)
         found = [
             _Proposed(
                 start + row,

@@ -31,6 +31,7 @@ from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_o
 from reflink.journals.building import learned
 from reflink.linking.absence import link_learnt
 from reflink.linking.linker import propose
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.terminal import Terminal
 
@@ -261,7 +262,7 @@ class _Session:
 
     def _proposed(self, rows: Sequence[int], references: Sequence[Reference], catalog: Catalog) -> set[int]:
         """Return the rows for which a stage proposes the target."""
-        found = propose([references[row] for row in rows], catalog, self.encoder, self.policy) if rows else []
+        found = propose([references[row] for row in rows], NativeCandidates(catalog, self.encoder), self.policy) if rows else []
         return {
             row
             for row, ids in zip(rows, found, strict=True)

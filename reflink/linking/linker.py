@@ -1,7 +1,8 @@
-"""Link references to works: propose candidates by identifiers, locators, vectors and trigrams, then decide by the verdict.
+"""Link references to works: propose candidates by identifiers, locators and two searches of texts, then decide by the verdict.
 
-The two steps are pure functions that run in different processes. ``semantic_step`` needs a catalog's works, identifiers and
-vectors; ``lexical_step`` needs its works, identifiers and trigrams. ``Linker`` composes them.
+The two steps run in different processes and depend only on their arguments. ``semantic_step`` makes the first search of a
+source of candidates (reflink.linking.candidates), ``lexical_step`` the second, wider one. With native candidates the first
+needs a catalog's works, identifiers and vectors, and the second its works, identifiers and trigrams. ``Linker`` composes them.
 
 Profile ``paper`` is the published method (its recommended framework): the semantic top-1 if it reaches the threshold, else the
 lexical top-1 without a threshold. In profile ``production`` each stage only proposes candidates, and one verdict decides from
@@ -11,13 +12,14 @@ the two records alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from reflink.blocking.locators import reference_places
 from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
-from reflink.linking.candidates import lexical_hits, lexical_query, semantic_hits
+from reflink.linking.candidates import Candidates, lexical_query
 from reflink.linking.judging import Case, judge_all, rounded
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Found, Open, Policy
 from reflink.stopwatch import Stopwatch
 from reflink.verdict import Judge
@@ -29,39 +31,34 @@ if TYPE_CHECKING:
 
 def semantic_step(
     references: Sequence[Reference],
-    catalog: Catalog,
-    encoder: Encodes | None,
+    source: Candidates,
     policy: Policy,
     *,
     judge: Judge | None = None,
     watch: Stopwatch | None = None,
-    precise: Encodes | None = None,
     forbidden: Sequence[tuple[str, ...]] | None = None,
     absent: Sequence[float] | None = None,
 ) -> list[Link | Open]:
-    """Decide the references that identifiers, locators and the semantic index suffice for; return the others as Open.
+    """Decide the references that identifiers, locators and the first search suffice for; return the others as Open.
 
-    ``precise``: a more precise encoder than ``encoder``, used for references whose best two candidates are closer than
-    ``encoder`` can distinguish. ``forbidden``: for each reference, ids of works that are not candidates, including their
-    aliases in the catalog. ``absent``: for each reference, the share of absent works, instead of that of the policy. ``watch``
-    records the time of ``text``, ``model``, ``search`` and ``verdict``.
+    ``forbidden``: for each reference, ids of works that are not candidates, including their aliases in the catalog.
+    ``absent``: for each reference, the share of absent works, instead of that of the policy. ``watch`` records the time of
+    ``text``, ``model``, ``search`` and ``verdict``.
 
-    Cost: one encoding and one search for all references, and one more of each for those that ``precise`` encodes. References
-    that an identifier or locator decides are not encoded, since encoding costs far more than the verdict. Without an encoder
-    or vectors there are no semantic candidates.
+    Cost: one search for all references that no identifier or locator decides, since a search costs far more than the verdict.
     """
-    judge, watch = judge or shipped(), watch or Stopwatch()
+    judge, watch, catalog = judge or shipped(), watch or Stopwatch(), source.catalog
     never = forbidden or [()] * len(references)
     if policy.profile == "paper":
-        hits = semantic_hits(references, catalog, encoder, policy, watch, precise, never)
+        hits = source.near(references, policy, watch, never)
         triples = zip(references, hits, never, strict=True)
         links = [_paper_semantic(reference, found, catalog, policy, without) for reference, found, without in triples]
         watch.lap("verdict")
         return links
     shares = absent or [policy.absent] * len(references)
     accepts = {share: policy.accept_at(share) for share in {*shares}}
-    # A work without a vector can still be found by its trigrams, so only a complete index allows refusing.
-    complete = catalog.vectors is not None and len(catalog.vectors) >= len(catalog) and catalog.works.has_places
+    # The second search may find a work that the first does not search, so only a complete first search allows refusing.
+    complete = source.complete and catalog.works.has_places
     cases = [
         Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog, without, share)
         for reference, without, share in zip(references, never, shares, strict=True)
@@ -71,9 +68,9 @@ def semantic_step(
     waiting = [(row, case) for row, case in enumerate(cases) if settled[row] is None]
     watch.lap("verdict")
     asked_for, never_for = [case.reference for _, case in waiting], [never[row] for row, _ in waiting]
-    hits = semantic_hits(asked_for, catalog, encoder, policy, watch, precise, never_for)
+    hits = source.near(asked_for, policy, watch, never_for)
     for (_, case), near in zip(waiting, hits, strict=True):
-        case.propose(((cited, rounded(score)) for cited, score in near), "semantic")
+        case.propose(((cited, rounded(score)) for cited, score in near), source.method)
     judge_all([case for _, case in waiting], judge)
     opened: dict[int, Open] = {}
     for (row, case), near in zip(waiting, hits, strict=True):
@@ -98,7 +95,7 @@ def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
 
 def lexical_step(
     opens: Sequence[Open],
-    catalog: Catalog,
+    source: Candidates,
     policy: Policy,
     *,
     judge: Judge | None = None,
@@ -109,16 +106,15 @@ def lexical_step(
 
     ``absent``: the shares of absent works that the semantic step was given for these references.
 
-    Without trigrams the verdict decides on the candidates of the semantic step. The search begins with these candidates, since
-    they are probably among the best by trigrams too. ``watch`` records the time of ``text``, ``search`` and ``verdict``.
+    If the search finds nothing, the verdict decides on the candidates of the semantic step. ``watch`` records the time of
+    ``text``, ``search`` and ``verdict``.
     """
-    watch = watch or Stopwatch()
+    watch, catalog = watch or Stopwatch(), source.catalog
     texts = [lexical_query(item.reference, policy) for item in opens]
-    seeds = [tuple(candidate.cited for candidate in item.found.semantic) for item in opens]
     # The published method does not use a second candidate.
     wanted, floor = (1, None) if policy.profile == "paper" else (policy.candidates, policy.lexical_floor)
     watch.lap("text")
-    hits = lexical_hits(texts, catalog, wanted, seeds, floor, [item.forbidden for item in opens])
+    hits = source.wider(opens, texts, policy, wanted, floor)
     watch.lap("search")
     judge = judge or shipped()
     if policy.profile == "paper":
@@ -131,7 +127,7 @@ def lexical_step(
     shares = absent or [policy.absent] * len(opens)
     for item, near, share in zip(opens, hits, shares, strict=True):
         case = Case(item.reference, item.found.by_identifier, item.found.places, catalog, item.forbidden, share)
-        case.propose(((candidate.cited, candidate.score) for candidate in item.found.semantic), "semantic")
+        case.propose(((candidate.cited, candidate.score) for candidate in item.found.semantic), source.method)
         case.propose(((cited, rounded(score)) for cited, score in near), "lexical")
         cases.append(case)
     judge_all(cases, judge)
@@ -146,15 +142,17 @@ def lexical_step(
     return links
 
 
-def propose(
-    references: Sequence[Reference], catalog: Catalog, encoder: Encodes | None, policy: Policy
-) -> list[tuple[str, ...]]:
-    """Return the distinct candidates of each reference by locator, vectors and trigrams; ids of single works, not canonical."""
-    semantic = semantic_hits(references, catalog, encoder, policy, Stopwatch())
+def propose(references: Sequence[Reference], source: Candidates, policy: Policy) -> list[tuple[str, ...]]:
+    """Return the distinct candidates of each reference by locator and both searches; ids of single works, not canonical."""
+    semantic = source.near(references, policy, Stopwatch())
+    opens = [
+        Open(reference=reference, found=Found(semantic=tuple(Candidate(cited=id_, score=score) for id_, score in near)))
+        for reference, near in zip(references, semantic, strict=True)
+    ]
     texts = [lexical_query(reference, policy) for reference in references]
-    lexical = lexical_hits(texts, catalog, policy.candidates, [[id_ for id_, _ in near] for near in semantic])
+    lexical = source.wider(opens, texts, policy, policy.candidates, None)
     return [
-        tuple(dict.fromkeys([*catalog.places(reference), *(id_ for id_, _ in [*a, *b])]))
+        tuple(dict.fromkeys([*source.catalog.places(reference), *(id_ for id_, _ in [*a, *b])]))
         for reference, a, b in zip(references, semantic, lexical, strict=True)
     ]
 
@@ -175,15 +173,24 @@ class Linker:
 
             encoder = Encoder()
         self.encoder: Encodes | None = encoder
+        self.source: Candidates = NativeCandidates(catalog, encoder)
         if encoder is not None and catalog.vectors is not None and catalog.manifest.model is not None:
             catalog.check_model(encoder.name, self.policy.semantic_mode, encoder.precision, encoder.separator)
+
+    @classmethod
+    def over(cls, source: Candidates, policy: Policy | None = None, *, judge: Judge | None = None) -> Self:
+        """Return a linker over another source of candidates than the catalog's own indexes."""
+        linker = cls.__new__(cls)
+        linker.catalog, linker.policy, linker.judge = source.catalog, policy or Policy(), judge or shipped()
+        linker.encoder, linker.source = None, source
+        return linker
 
     def link(self, references: Sequence[Reference], forbidden: Mapping[str, Iterable[str]] | None = None) -> list[Link]:
         """Return one outcome for each reference, in order. ``forbidden``: reference id -> ids of works it does not cite."""
         without = [tuple((forbidden or {}).get(reference.id, ())) for reference in references]
-        first = semantic_step(references, self.catalog, self.encoder, self.policy, judge=self.judge, forbidden=without)
+        first = semantic_step(references, self.source, self.policy, judge=self.judge, forbidden=without)
         opens = [item for item in first if isinstance(item, Open)]
-        rest = iter(lexical_step(opens, self.catalog, self.policy, judge=self.judge))
+        rest = iter(lexical_step(opens, self.source, self.policy, judge=self.judge))
         return [next(rest) if isinstance(item, Open) else item for item in first]
 
 

@@ -12,6 +12,7 @@ from tests.docker.files import DOCKER, compose, environment_of
 from tests.docker.test_dockerfile import SETTINGS
 from tests.programs import program
 from workers.config.settings import WorkerSettings
+from workers.devkit.search_flavours import FLAVOURS
 
 SERVICES = compose()["services"]
 WORKERS = ("parser", "linker", "fallback", "ledger")
@@ -20,7 +21,9 @@ OURS = (*WORKERS, "topics")
 
 def test_only_kafka_starts_without_a_profile():
     assert [name for name, service in SERVICES.items() if "profiles" not in service] == ["kafka"]
-    assert {tuple(service["profiles"]) for name, service in SERVICES.items() if name != "kafka"} == {("all",)}
+    profiles = {name: service["profiles"] for name, service in SERVICES.items() if name != "kafka"}
+    assert profiles.pop("opensearch") == ["search"]
+    assert set(map(tuple, profiles.values())) == {("all",)}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -56,6 +59,11 @@ def test_workers_keep_their_state_and_have_time_to_drain(name):
 def test_topics_waits_for_kafka():
     assert SERVICES["topics"]["command"][0] == "topics"
     assert SERVICES["topics"]["depends_on"] == {"kafka": {"condition": "service_healthy"}}
+
+
+def test_opensearch_is_the_version_of_the_tests():
+    image = SERVICES["opensearch"]["image"]
+    assert image == f"opensearchproject/opensearch:{FLAVOURS['opensearch'].server.version}"
 
 
 def test_volumes_are_declared_and_files_exist():

@@ -33,11 +33,15 @@ def by_keys(rules: Rules, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def by_text(rules: Rules, batches: Iterator[Any]) -> Iterator[Any]:
-    """Decide batches of (open,): batches of MADE. Raises SnapshotError like ``by_keys``."""
-    deciding.journals_of(rules)
+    """Decide batches of (open,): batches of MADE.
+
+    Raises SnapshotError like ``by_keys``, and WorkerError if a search engine does not answer.
+    """
+    decide = None
     for batch in batches:
+        decide = decide or deciding.by_text(rules)
         opens = [Open.from_json(each) for (each,) in rows_of(batch)]
-        results = deciding.isolated(opens, lambda part: deciding.by_text(part, rules))
+        results = deciding.isolated(opens, decide)
         yield _made([each.reference for each in opens], results)
 
 

@@ -32,7 +32,8 @@ _EPILOG: Final = """examples:
 
 Inputs and output are paths of any file system that Spark knows. JSON lines may be compressed, but a compressed file is read by
 one task; names that end in .parquet are Parquet. --catalog is a folder made by `reflink catalog build`, at the same path on
-every machine of the cluster. --out gets a folder `outcomes` of Parquet with the columns of `reflink export`, and a folder
+every machine of the cluster; with REFLINK_ENGINE=opensearch and REFLINK_ENGINE_URLS executors search that index instead of
+the catalog's trigrams. --out gets a folder `outcomes` of Parquet with the columns of `reflink export`, and a folder
 `rejected` of JSON lines if records cannot be read. Every machine needs reflink-stream[spark] in the Python of PYSPARK_PYTHON.
 
 exit codes: 0 all references decided; 1 some records rejected; 2 wrong usage, or the catalog cannot be opened; 3 Spark failed"""
@@ -145,19 +146,23 @@ def _rules(arguments: argparse.Namespace) -> Any:
     """Return the rules of the arguments. Raises SnapshotError or BadRecord."""
     from reflink.journals.lists import read_list
     from workers.backfill.deciding import Rules, opened
+    from workers.config.engine import EngineSearchSettings
+    from workers.config.settings import read
 
-    journals, mode = b"", Policy().lexical_mode
+    journals, mode, engine = b"", Policy().lexical_mode, None
     if arguments.catalog is not None:
         if arguments.journals is not None:
             raise BadRecord("--journals is for --works: a catalog has its own table")
-        catalog = opened(arguments.catalog)
-        if catalog.trigrams is None:
-            raise BadRecord(f"{arguments.catalog}: a catalog without trigrams: build it again")
+        settings = read(EngineSearchSettings)
+        engine = settings if settings.engine == "opensearch" else None
+        catalog = opened(arguments.catalog, engine is None)
+        if engine is None and catalog.trigrams is None:
+            raise BadRecord(f"{arguments.catalog}: a catalog without trigrams: build it again, or set REFLINK_ENGINE")
         mode = catalog.lexical_mode
     elif arguments.journals is not None:
         journals = b"\n".join(journal.to_json() for journal in read_list(arguments.journals))
     policy = Policy(lexical_mode=mode, versions=arguments.versions, **thresholds(arguments))
-    return Rules(policy, arguments.catalog and str(Path(arguments.catalog).absolute()), journals)
+    return Rules(policy, arguments.catalog and str(Path(arguments.catalog).absolute()), engine, journals)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from workers.cli import (
     dead_letters,
     exporting,
     filling,
+    indexing,
     loading,
     overriding,
     pages,
@@ -43,7 +44,7 @@ first steps:
 
 
 _COMMANDS: Final = (
-    *(processes, filling, loading, withdrawing, snapshotting, exporting, checking),
+    *(processes, indexing, filling, loading, withdrawing, snapshotting, exporting, checking),
     *(dead_letters, overriding, replaying, access, pages),
 )
 

@@ -60,7 +60,8 @@ def worker(stage_class: Callable[[], Callable[[Any], Stage[Any, Any]]], model: t
         from workers.runtime.process_memory import limit_arenas
 
         limit_arenas()
-        from workers.runtime.runtime import Runtime, run_until_signalled
+        from workers.runtime.process import run_until_signalled
+        from workers.runtime.runtime import Runtime
         from workers.telemetry import logs
 
         settings = configuration.read(model)

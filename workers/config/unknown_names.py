@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from workers.config.indexer import IndexerSettings
 from workers.config.settings import KafkaSettings
 from workers.errors import BadSettings
 
@@ -25,7 +26,8 @@ def unknown_names(environment: Mapping[str, str]) -> dict[str, str | None]:
 
     Each is mapped to the most similar setting, or to None. Values are not read. Raises BadSettings for a renamed setting.
     """
-    known = {name.upper() for model in _all_models(KafkaSettings) for name in model.model_fields}
+    models: set[type[KafkaSettings]] = {*_all_models(KafkaSettings), IndexerSettings}
+    known = {name.upper() for model in models for name in model.model_fields}
     names = {name: name[8:].upper() for name in environment if name.upper().startswith("REFLINK_")}
     if (file := Path(environment.get("REFLINK_CONFIG", ""))).is_file():
         names |= {f"{name} in {file}": name.upper() for name in tomllib.loads(file.read_text())}

@@ -1,12 +1,13 @@
-"""``python -m workers.devkit``: report the missing requirements of a local Kafka and the model, and download Kafka's jars."""
+"""``python -m workers.devkit``: report what a local Kafka and the model lack, and download the jars of the servers."""
 
 from __future__ import annotations
 
 import sys
 
-from workers.devkit.broker import jars
 from workers.devkit.errors import LocalSetupError
+from workers.devkit.jars import KAFKA, jars
 from workers.devkit.requirements import missing_needs
+from workers.devkit.search_engine import bring
 
 
 def main() -> int:
@@ -14,7 +15,8 @@ def main() -> int:
     missing = list(missing_needs({}))
     if not missing:
         try:
-            jars()
+            jars(KAFKA)
+            bring()
         except LocalSetupError as error:
             missing.append(str(error))
     for line in missing:

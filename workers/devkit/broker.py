@@ -6,8 +6,6 @@ with Broker.start() as broker:
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 import signal
 import socket
@@ -23,62 +21,12 @@ from pathlib import Path
 from typing import Self
 
 from workers.devkit.errors import LocalSetupError
+from workers.devkit.jars import HERE, KAFKA, jars, java
 from workers.devkit.ports import free_port
 
-HERE = Path(__file__).parent
 USUAL_PORT = 9092
-JAVA_AT_LEAST = 17
 #: Long enough for a machine under other load; ``wait`` detects at once that the broker process has ended.
 START_TIMEOUT_S = 180.0
-
-
-def default_cache() -> Path:
-    """Return the folder for downloaded jars: ``.cache`` in the current folder, or ``REFLINK_CACHE``."""
-    return Path(os.environ.get("REFLINK_CACHE", ".cache")).resolve()
-
-
-def java() -> str:
-    """Return the path of a Java that is new enough. Raises LocalSetupError."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if found is None:
-        raise LocalSetupError(
-            f"Java >= {JAVA_AT_LEAST} is needed to run a local Kafka and none was found: install a JDK or JRE, or set "
-            "REFLINK_KAFKA_BOOTSTRAP_SERVERS to a broker that runs already"
-        )
-    output = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', output)
-    if version is None or int(version.group(1)) < JAVA_AT_LEAST:
-        raise LocalSetupError(
-            f"Java >= {JAVA_AT_LEAST} is needed and {found} is version {version.group(1) if version else 'unknown'}: "
-            "install a newer one or point JAVA_HOME at it"
-        )
-    return found
-
-
-def jars(cache: Path | None = None) -> Path:
-    """Return the folder with the broker's jars; Maven downloads them the first time. Raises LocalSetupError."""
-    folder = (cache or default_cache()) / "kafka-4.3.0"
-    if folder.is_dir():
-        return folder
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise LocalSetupError("Maven is needed to bring Kafka's jars and `mvn` was not found: install Maven")
-    java()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = folder.with_name(f"{folder.name}.partial.{os.getpid()}")
-    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
-    command = [maven, "-B", "-q", "-f", str(HERE / "pom.xml"), *goal]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        shutil.rmtree(partial, ignore_errors=True)
-        lines = (done.stdout + done.stderr).strip().splitlines() or ["no output"]
-        raise LocalSetupError(f"Maven could not bring Kafka's jars: {lines[0]}")
-    try:
-        partial.rename(folder)
-    except OSError:  # another process was faster
-        shutil.rmtree(partial, ignore_errors=True)
-    return folder
 
 
 def new_cluster_id() -> str:
@@ -114,8 +62,8 @@ class Broker:
         this module. ``scram_users`` (name to password) can log in by both SCRAM mechanisms on a listener that requires SCRAM.
         Returns when the broker accepts connections. Raises LocalSetupError.
         """
-        java()
-        jars(cache)  # report missing programs before a folder is created
+        java(KAFKA)
+        jars(KAFKA, cache)  # report missing programs before a folder is created
         owns_folder = folder is None
         folder = Path(tempfile.mkdtemp(prefix="reflink-kafka-")) if folder is None else folder.resolve()
         port = free_port(USUAL_PORT) if port is None else port
@@ -157,7 +105,7 @@ class Broker:
         file = folder / "server.properties"
         lines = [f"{key}={value}" for key, value in {"log.dirs": str(folder / "data"), **properties}.items()]
         file.write_text((HERE / "server.properties").read_text() + "\n".join(lines) + "\n")
-        base = [java(), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars(cache)}/*"]
+        base = [java(KAFKA), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars(KAFKA, cache)}/*"]
         format_ = [*base, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool", "format", "-c", str(file), *formatting]
         done = subprocess.run(format_, capture_output=True, text=True, check=False)
         if done.returncode != 0:

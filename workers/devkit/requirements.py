@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from workers.devkit.broker import default_cache, java
 from workers.devkit.errors import LocalSetupError
+from workers.devkit.jars import KAFKA, default_cache, java
 
 BOOTSTRAP: Final = "REFLINK_KAFKA_BOOTSTRAP_SERVERS"
+URLS: Final = "REFLINK_ENGINE_URLS"
 
 
 def missing_needs(environment: Mapping[str, str]) -> Iterator[str]:
@@ -23,7 +24,7 @@ def missing_needs(environment: Mapping[str, str]) -> Iterator[str]:
     if environment.get(BOOTSTRAP):
         return
     try:
-        java()
+        java(KAFKA)
     except LocalSetupError as error:
         yield str(error)
     if shutil.which("mvn") is None and not any(default_cache().glob("kafka-*")):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reflink.catalog import Catalog
+from reflink.linking.candidates import Candidates
 from reflink.linking.linker import lexical_step
-from reflink.linking.policy import Policy, Profile, Versions
+from reflink.linking.native import NativeCandidates
+from reflink.linking.policy import Policy, Profile
 from reflink.stopwatch import Stopwatch
 from reflink.verdict.judge import warm
 from schemas import FallbackEvent, Outcome
@@ -17,6 +19,7 @@ from schemas.envelope import PaperEvent
 from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import FallbackSettings
+from workers.engine.source import EngineSource
 from workers.linking.events import JudgedBy, add_outcomes
 from workers.records import Received
 from workers.stage import Output, Stage
@@ -24,12 +27,13 @@ from workers.stage import Output, Stage
 
 @dataclass(frozen=True)
 class FallbackView:
-    """The catalog at one version, and the time of the decision in milliseconds."""
+    """Candidates at one version of the catalog, and the time of the decision in milliseconds.
 
-    catalog: Catalog
-    accept: float
-    precision: float | None
-    versions: Versions
+    ``policy``: the policy of references of profile ``production``.
+    """
+
+    source: Candidates
+    policy: Policy
     now: int
 
     def after(self, output: Output) -> FallbackView:
@@ -38,7 +42,7 @@ class FallbackView:
 
 
 class FallbackStage(Stage[FallbackEvent, FallbackView]):
-    """The stage with the catalog's trigram index."""
+    """The stage with the catalog's trigram index, or with a search engine."""
 
     name = "fallback"
     inputs = ("fallback",)
@@ -48,16 +52,22 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
     def __init__(self, settings: FallbackSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
         settings.check_precision()
+        #: The search engine, None without one.
+        self._engine: EngineSource | None = None
 
     def warm(self) -> None:
         """Open the catalog and read its topic to the end. Raises SnapshotError."""
-        empty = Catalog.empty(lexical_mode=self.settings.lexical_mode)
-        self.catalog = open_catalog(self.settings, vectors=False, trigrams=True, empty=empty)
+        native = self.settings.engine == "native"
+        empty = Catalog.empty(lexical_mode=self.settings.lexical_mode if native else None)
+        self.catalog = open_catalog(self.settings, vectors=False, trigrams=native, empty=empty)
         if self.catalog.trigrams is not None:
             self.catalog.trigrams.threads = self.settings.search_threads or len(os.sched_getaffinity(0))
         self.follower = CatalogFollower(self.settings, self.catalog, None)
         warm()  # fail at the start, not on a reference, if the verdict does not fit this code
         self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)
+        if not native:
+            self._engine = EngineSource(self.settings, self.catalog)
+            self._engine.wait()
 
     def decode(self, record: Received) -> FallbackEvent:
         """Return the event of a record. Raises BadRecord."""
@@ -65,10 +75,20 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
 
     def view(self, batch: Sequence[FallbackEvent]) -> FallbackView:
         """Return the catalog at the version that the semantic stage used, or a newer one, so that its candidates are known."""
-        self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
+        required = max((event.catalog_offset for event in batch), default=0)
+        self.follower.wait_for(required, self.settings.call_deadline_s)
+        source = NativeCandidates(self.catalog) if self._engine is None else self._engine.candidates(required)
+        return FallbackView(source, self.policy, int(self._clock() * 1000))
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the settings."""
         settings = self.settings
-        return FallbackView(
-            self.catalog, settings.min_probability, settings.link_precision, settings.versions, int(self._clock() * 1000)
+        return Policy(
+            lexical_mode=settings.lexical_mode,
+            accept=settings.min_probability,
+            precision=settings.link_precision,
+            versions=settings.versions,
         )
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
@@ -84,13 +104,10 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
             by_profile.setdefault(event.profile, []).append(event)
         judged: dict[tuple[int, JudgedBy], list[tuple[PaperEvent, Outcome]]] = {}
         for profile, events in by_profile.items():
-            policy = Policy(
-                profile=profile, lexical_mode=view.catalog.lexical_mode, accept=view.accept, precision=view.precision,
-                versions=view.versions,
-            )  # fmt: skip
+            policy = replace(view.policy, profile=profile)
             opens = [item for event in events for item in event.items]
             absent = [event.absent for event in events for _ in event.items]
-            links = iter(lexical_step(opens, view.catalog, policy, watch=watch, absent=absent))
+            links = iter(lexical_step(opens, view.source, policy, watch=watch, absent=absent))
             for event in events:
                 outcomes = judged.setdefault((event.catalog_offset, JudgedBy(event.model, event.policy, event.absent)), [])
                 outcomes += [
@@ -111,3 +128,5 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         """Stop following the catalog."""
         if hasattr(self, "follower"):
             self.follower.close()
+        if self._engine is not None:
+            self._engine.close()

@@ -1,17 +1,20 @@
-"""The linker's stage: decide references by identifiers, locators and vectors; send undecided ones to the fallback."""
+"""The linker's stage: decide references by identifiers, locators and vectors; send undecided ones to the fallback.
+
+With a search engine (``REFLINK_ENGINE``) it has neither encoder nor vectors: the engine's hits take the place of vectors.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from reflink.catalog import Catalog
 from reflink.entities import Link
-from reflink.errors import DeviceMissing, NoMemory
+from reflink.linking.candidates import Candidates
 from reflink.linking.linker import semantic_step
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Open, Policy
 from reflink.linking.shares import Shares
 from reflink.stopwatch import Stopwatch
@@ -22,8 +25,9 @@ from schemas.references import required_offset
 from workers.absence.follower import AbsenceFollower, show_fixed
 from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
-from workers.config.settings import Arithmetic, LinkerSettings
-from workers.errors import BadSettings, DeviceFull
+from workers.config.settings import LinkerSettings
+from workers.engine.source import EngineSource
+from workers.linking.encoders import load_encoders, report_full_device
 from workers.linking.events import JudgedBy, add_outcomes, fallback_messages
 from workers.records import Received
 from workers.stage import Output, Stage
@@ -32,74 +36,38 @@ from workers.telemetry import metrics
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
 
+#: The name of a search engine in events, where they otherwise name the encoder.
+ENGINE: Final = "bm25"
 #: Maximum seconds in which a working follower reads a new offset.
 _CHECK_S: Final = 2.0
 
 
 @dataclass(frozen=True)
 class LinkerView:
-    """The catalog at one version, the encoder of references, and the time of the decision in milliseconds since 1970.
+    """Candidates at one version of the catalog, and the time of the decision in milliseconds since 1970.
 
-    ``shares``: the shares of absent works, instead of that of the policy.
-    ``precise``: the encoder of works, for references whose best two candidates are too close for a faster encoder; None if
-    works and references have the same encoder.
+    ``encoder``: the encoder of references, None with a search engine. ``shares``: the shares of absent works, instead of that
+    of the policy.
     """
 
-    catalog: Catalog
-    encoder: Encoder
+    source: Candidates
     policy: Policy
     now: int
-    precise: Encoder | None = None
+    encoder: Encoder | None = None
     shares: Shares = field(default_factory=Shares)
+
+    @property
+    def model(self) -> str:
+        """The name of what finds candidates by text, for the events."""
+        return ENGINE if self.encoder is None else self.encoder.name
 
     def after(self, output: Output) -> LinkerView:
         """Return this view: linking does not change the catalog."""
         return self
 
 
-def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
-    """Load the settings' model with ``precision``. Raises ModelNotFound, and BadSettings if the device does not exist."""
-    # Importing torch takes seconds, and only the linker and the snapshot builder need it.
-    from reflink.semantic import Encoder
-
-    try:
-        return Encoder(
-            settings.model,
-            device=settings.device,
-            precision=precision,
-            token_budget=settings.token_budget,
-            separator=settings.separator,
-        )
-    except DeviceMissing as error:
-        raise BadSettings(f"REFLINK_DEVICE: {error}") from None
-
-
-def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:
-    """Return the encoders of works and of references: the same object if their precisions are equal. Raises ModelNotFound."""
-    works = load_encoder(settings, settings.precision)
-    from reflink.semantic.encoder.precision import choose_query_precision  # after load_encoder, which reports a missing torch
-
-    wanted = settings.query_precision
-    chosen = choose_query_precision(works.device, works.precision) if wanted == "auto" else wanted
-    return works, works if chosen == works.precision else load_encoder(settings, chosen)
-
-
-@contextmanager
-def _report_full_device(what: str, *, smallest: bool) -> Iterator[None]:
-    """Convert NoMemory to DeviceFull; with ``smallest`` (the smallest possible allocation) also errors of torch."""
-    try:
-        yield
-    except (NoMemory, RuntimeError) as error:
-        from reflink.semantic.encoder.token_budget import is_out_of_memory
-
-        if not isinstance(error, NoMemory) and not (smallest and is_out_of_memory(error)):
-            raise
-        reason = " ".join(str(error).split())[:300]
-        raise DeviceFull(f"no memory for {what}: {reason}; no data is lost: stop other programs on the device") from None
-
-
 class LinkerStage(Stage[ReferenceEvent, LinkerView]):
-    """Stage of the linker. Holds the encoders and the catalog's vectors, on the GPU if there is one."""
+    """Stage of the linker. Holds the encoders and the catalog's vectors, on the GPU if there is one; or a search engine."""
 
     name = "linker"
     inputs = ("references",)
@@ -109,6 +77,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
 
     def __init__(self, settings: LinkerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
+        #: The search engine, None without one.
+        self._engine: EngineSource | None = None
         self._search_device: str | None = None
         #: The encoder of works if it differs from that of references, else None.
         self._of_works: Encoder | None = None
@@ -132,7 +102,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
     def warm(self) -> None:
         """Load the model, open the catalog, place its vectors and read the catalog topic to its end.
 
-        Raises ModelNotFound, SnapshotError, BadSettings (no such device) or DeviceFull.
+        With a search engine, open the catalog without vectors and wait for the index. Raises ModelNotFound, SnapshotError,
+        BadSettings (no such device), DeviceFull or EngineRefused.
         """
         settings = self.settings
         if settings.absent == "auto" and settings.profile == "production":
@@ -140,6 +111,22 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             self._absence.start()
         else:
             show_fixed(self._fixed.overall)
+        if settings.engine == "native":
+            self._warm_native()
+        else:
+            self._warm_engine()
+
+    def _warm_engine(self) -> None:
+        settings = self.settings
+        self.catalog = open_catalog(settings, vectors=False, trigrams=False, empty=Catalog.empty(lexical_mode=None))
+        self._engine = EngineSource(settings, self.catalog)
+        self.follower = CatalogFollower(settings, self.catalog, None)
+        warm()
+        self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
+        self._engine.wait()
+
+    def _warm_native(self) -> None:
+        settings = self.settings
         of_works, self.encoder = load_encoders(settings)
         self._of_works = None if of_works is self.encoder else of_works
         from workers.linking import device_placement
@@ -159,7 +146,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         assert self.catalog.vectors is not None
         self.follower = CatalogFollower(settings, self.catalog, of_works, self._make_room)
         warm()  # fail now if the verdict does not fit this code: no reference would be at fault
-        with _report_full_device("the catalog's vectors and works", smallest=True):
+        with report_full_device("the catalog's vectors and works", smallest=True):
             device_placement.place(self.catalog.vectors, self._search_device, settings)
             self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
             # The first pass through a model is slow, so it should not delay the first reference.
@@ -171,10 +158,14 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
 
     def view(self, batch: Sequence[ReferenceEvent]) -> LinkerView:
         """Return a view of the catalog, at smallest at the version that the events from ``retries`` require."""
-        with _report_full_device("new works", smallest=True):
-            self.follower.wait_for(max((event.catalog_offset for event in batch), default=0), self.settings.call_deadline_s)
+        required = max((event.catalog_offset for event in batch), default=0)
+        with report_full_device("new works", smallest=True):
+            self.follower.wait_for(required, self.settings.call_deadline_s)
         now = int(self._clock() * 1000)
-        return LinkerView(self.catalog, self.encoder, self.policy, now, self._of_works, self.view_shares)
+        if self._engine is not None:
+            return LinkerView(self._engine.candidates(required), self.policy, now, shares=self.view_shares)
+        source = NativeCandidates(self.catalog, self.encoder, self._of_works)
+        return LinkerView(source, self.policy, now, self.encoder, self.view_shares)
 
     @property
     def view_shares(self) -> Shares:
@@ -187,26 +178,19 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         A text has at most as many tokens as the model reads (256), which take some megabytes. If even one text does not fit,
         other programs fill the device and the reference is not at fault.
         """
-        with _report_full_device("even one reference", smallest=len(batch) == 1):  # else the runtime halves the batch
+        with report_full_device("even one reference", smallest=len(batch) == 1):  # else the runtime halves the batch
             return self._handle(batch, view)
 
     def _handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
         references = [event.reference for event in batch]
         absent = [view.shares.of(event.citing) for event in batch]
-        output, watch = Output(), Stopwatch()
-        tokens_before, tokenised_s = view.encoder.tokens_read, view.encoder.spent.tokens_s
-        settled = semantic_step(
-            references,
-            view.catalog,
-            view.encoder,
-            view.policy,
-            watch=watch,
-            precise=view.precise,
-            forbidden=[event.forbidden for event in batch],
-            absent=absent,
-        )
-        output.observed.tokens = view.encoder.tokens_read - tokens_before
-        watch.move(view.encoder.spent.tokens_s - tokenised_s, "model", "tokens")
+        output, watch, encoder = Output(), Stopwatch(), view.encoder
+        tokens_before, tokenised_s = (0, 0.0) if encoder is None else (encoder.tokens_read, encoder.spent.tokens_s)
+        forbidden = [event.forbidden for event in batch]
+        settled = semantic_step(references, view.source, view.policy, watch=watch, forbidden=forbidden, absent=absent)
+        if encoder is not None:
+            output.observed.tokens = encoder.tokens_read - tokens_before
+            watch.move(encoder.spent.tokens_s - tokenised_s, "model", "tokens")
         for share in dict.fromkeys(absent):
             links: list[tuple[PaperEvent, Outcome]] = []
             opens: list[tuple[PaperEvent, Open]] = []
@@ -217,9 +201,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
                     links.append((event, Outcome(reference=event.reference, link=result, forbidden=event.forbidden)))
                 else:
                     opens.append((event, result))
-            by = JudgedBy(view.encoder.name, replace(view.policy, absent=share).fingerprint(), share)
-            add_outcomes(output, links, view.catalog.offset, view.now, by)
-            output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile, by)
+            by = JudgedBy(view.model, replace(view.policy, absent=share).fingerprint(), share)
+            add_outcomes(output, links, view.source.offset, view.now, by)
+            output.messages += fallback_messages(opens, view.source.offset, view.policy.profile, by)
         watch.lap("encode")
         output.observed.seconds.update(watch.seconds)
         return output
@@ -231,14 +215,19 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         and ``view`` finds the cause.
         """
         required = required_offset(record.headers)
+        if self._engine is not None and self._engine.seen < required <= self.catalog.offset:
+            return False  # the indexer will bring the works
         return required <= self.catalog.offset or (waited_s > _CHECK_S and self.follower.lag == 0)
 
     def follow(self, seconds: float) -> bool:
         """Encode and add new works for at most ``seconds``. Return whether there were any. Raises DeviceFull."""
-        self._show_memory()
+        if self._engine is None:
+            self._show_memory()
+        else:
+            self._engine.look()
         if self._absence is not None:
             self._absence.follow()
-        with _report_full_device("new works", smallest=True):
+        with report_full_device("new works", smallest=True):
             return self.follower.apply(seconds)
 
     def _show_memory(self) -> None:
@@ -270,3 +259,5 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             self._absence.close()
         if hasattr(self, "follower"):
             self.follower.close()
+        if self._engine is not None:
+            self._engine.close()

@@ -48,6 +48,7 @@ from workers.runtime.batching import Batch, BatchPolicy
 from workers.runtime.in_flight import InFlight
 from workers.runtime.partitions import Partitions
 from workers.runtime.record_queue import Background, Queued, RecordQueue, never
+from workers.telemetry.outage import Outage
 
 #: How long an idle commit waits for a background task before it gives way, in seconds.
 GIVE_WAY_S: Final = 1.0
@@ -74,6 +75,8 @@ class Flow:
         self.policy, self._clock = policy, clock
         self._changed = changed or threading.Condition()
         self._queue, self._in_flight = RecordQueue(alone, background), InFlight()
+        #: The outage of a service for which the batch in flight waits.
+        self.outage = Outage(clock)
         self.partitions = Partitions(self._changed, self._queue, self._in_flight)
         self._states, self._events = self.partitions.states, self.partitions.events
         # Whether an idle worker's positions are being committed.

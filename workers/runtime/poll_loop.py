@@ -280,8 +280,10 @@ class Poller(ConsumerRebalanceListener):  # type: ignore[misc]
             (each.lag for (topic, _), each in progress.items() if topic not in self._background), default=0
         )
         now = time.monotonic()
+        outage = self.flow.outage.active
         held, handled, restoring = self.flow.held(), self.flow.handled(), self.flow.partitions.processing_events()
         for partition, (position, lag) in progress.items():
-            # A background partition that is paused or not ready may stay at its offset for any time.
-            excused = restoring or (partition[0] in self._background and partition not in handled)
+            # A background partition that is paused or not ready may stay at its offset for any time, and every partition during
+            # an outage of a service: a restart would not end it.
+            excused = restoring or outage or (partition[0] in self._background and partition not in handled)
             self.stalls.observe(partition, position, lag, now, excused=excused, queued=partition in held)

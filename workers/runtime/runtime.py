@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from workers.config.settings import FollowingSettings, WorkerSettings
+from workers.errors import ServiceUnavailable
 from workers.kafka.clients import group_consumer, transactional_producer
 from workers.rates import FollowShare
 from workers.runtime.background_tasks import BackgroundTasks
@@ -32,7 +32,7 @@ from workers.runtime.group_membership import Membership
 from workers.runtime.initial_series import announce
 from workers.runtime.isolation import Isolated, isolate, report
 from workers.runtime.poll_loop import Poller
-from workers.runtime.process_memory import Returning, settle
+from workers.runtime.process_memory import Returning
 from workers.runtime.record_queue import Background
 from workers.runtime.slot_lock import Slot
 from workers.runtime.topic_watch import TopicWatch
@@ -200,6 +200,8 @@ class Runtime:
                 started = self._clock()
                 metrics.STAGE_SECONDS.labels("wait").observe(started - waited)
                 finished = self._handle(batch)
+                if finished is None:
+                    continue
                 self._learn(finished, self._clock() - started)
                 committer.finished.put(finished)
                 if self.stage.sequential:
@@ -235,17 +237,38 @@ class Runtime:
         policy.learn(len(batch.records), batch.bytes, seconds, finished.output.observed.tokens)
         metrics.BATCH_BUDGET_BYTES.set(policy.budget)
 
-    def _handle(self, batch: Batch) -> Finished:
+    def _handle(self, batch: Batch) -> Finished | None:
+        """Handle a batch, again and again during an outage. None if it was given up meanwhile; it is not committed."""
         records = batch.records
         if killer := self.journal.condemned(records[0]):  # a suspect forms a batch of its own
             isolated = Isolated(poison=[(records[0], killer)])
         else:
-            with self.watchdog.activity("handling a batch"):
-                isolated = isolate(self.stage, records, self.journal.in_flight(records))
+            while True:
+                try:
+                    with self.watchdog.activity("handling a batch"):
+                        isolated = isolate(self.stage, records, self.journal.in_flight(records))
+                    break
+                except ServiceUnavailable as error:
+                    if not self._wait(batch, self.flow.outage.failed(error)):
+                        return None
+            self.flow.outage.over()
             self.journal.passed(records)
         self.flood.watch(batch.records, isolated.poison)
         report(isolated.poison)
         return Finished(batch, isolated.output, isolated.poison)
+
+    def _wait(self, batch: Batch, seconds: float) -> bool:
+        """Wait during an outage. Return False if the worker ends or has lost a partition of the batch: it is given up."""
+        until = time.monotonic() + seconds
+        while not self.flow.closed():
+            if not self.flow.current(batch):
+                self.flow.done(batch)
+                return False
+            left = until - time.monotonic()
+            if left <= 0:
+                return True
+            time.sleep(min(left, _IDLE_S))
+        return False
 
     def _await_commit(self, finished: Finished) -> None:
         while not self.flow.wait_for(finished.batch, 1.0):
@@ -271,24 +294,3 @@ class Runtime:
     def _ready(self) -> tuple[bool, dict[str, Any]]:
         joined = self.poller is not None and self.poller.joined
         return (joined and not self._stopping.is_set(), {"joined": joined, "partitions": len(self.flow.partitions.owned())})
-
-
-def run_until_signalled(runtime: Runtime) -> None:
-    """Run the worker; SIGTERM and SIGINT drain it, or end it at once while it warms up. Call from the main thread only."""
-
-    def stop(*_: object) -> None:
-        runtime.stop()
-        if runtime.warming:
-            raise _StoppedWarming
-
-    runtime.when_warm = settle
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    try:
-        runtime.run()
-    except _StoppedWarming:
-        log.info("stopped before it was warm")
-
-
-class _StoppedWarming(BaseException):
-    """Not derived from Exception, so that no library that is being loaded catches it."""

@@ -109,6 +109,18 @@ CATALOG_WORKS = Gauge("reflink_catalog_works", "Works in the catalog.")
 CATALOG_WITHOUT_VECTOR = Counter(
     "reflink_catalog_without_vector_total", "Works added without a vector, because the model returned none."
 )
+# The search engine. request: search, watermark, bulk, refresh, index. While a batch waits for a service, its lag grows.
+ENGINE_SECONDS = Histogram(
+    "reflink_engine_request_seconds", "Seconds of a request to the search engine.", ["request"], buckets=_FINE_SECONDS
+)
+ENGINE_FAILURES = Counter(
+    "reflink_engine_failures_total", "Requests that the search engine did not answer, or not in time.", ["request"]
+)
+ENGINE_OFFSET = Gauge("reflink_engine_offset", "Version of the catalog that the search engine has: next offset of its topic.")
+ENGINE_REFUSED = Counter("reflink_engine_refused_works_total", "Works that the search engine refused; only keys find them.")
+SERVICE_UNAVAILABLE_SECONDS = Gauge(
+    "reflink_service_unavailable_seconds", "Seconds for which a batch has waited for a service beside Kafka; 0 if none waits."
+)
 # Failures.
 DEAD_LETTERS = Counter(
     "reflink_dead_letters_total",

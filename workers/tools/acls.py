@@ -47,6 +47,7 @@ class Grant:
 #: Topics that each tool writes. ``tool_grants`` adds the rights to create topics.
 TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "topics": (),
+    "indexer": (),
     "load": ("catalog",),
     "publish": ("papers",),
     "withdraw": ("papers",),
@@ -62,6 +63,7 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
 _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "dead-letters": ("dead-letters",),
     "load": ("catalog",),
+    "indexer": ("catalog",),
     "snapshot": ("catalog",),
     "export": ("contexts", "links"),
     "check": smoke_test.READS,
@@ -72,7 +74,7 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 #: Tools that check the topics before they start, as workers do.
-_CHECKING: Final = ("withdraw", "snapshot", "export", "check", "override", "replay")
+_CHECKING: Final = ("indexer", "withdraw", "snapshot", "export", "check", "override", "replay")
 
 
 def worker_grants(stage: type[Stage[Any, Any]], prefix: str) -> list[Grant]:

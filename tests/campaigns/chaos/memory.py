@@ -24,6 +24,7 @@ from reflink.catalog import Catalog
 from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from reflink.linking.linker import semantic_step
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.semantic import Encoder
 from tests.data import shared_data
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
 
     while (now := time.monotonic() - began) < seconds:
-        semantic_step(choice.sample(references, _BATCH), catalog, encoder, Policy())
+        semantic_step(choice.sample(references, _BATCH), NativeCandidates(catalog, encoder), Policy())
         count += _BATCH
         if now - reported >= _EVERY_S:
             reported = now

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +14,8 @@ from reflink.entities import Link, Reference, Work
 from reflink.linking.linker import Linker
 from reflink.linking.linker import lexical_step as lexical_step_of
 from reflink.linking.linker import semantic_step as semantic_step_of
-from reflink.linking.policy import Policy
+from reflink.linking.native import NativeCandidates
+from reflink.linking.policy import Open, Policy
 from reflink.text import SEP, work_text
 from tests.reflink.verdict.evidences import sensible
 
@@ -24,8 +24,6 @@ PAPER = Policy(profile="paper")
 PRODUCTION = Policy()
 #: A judge that does not change when the shipped one is trained again.
 JUDGE = sensible()
-semantic_step = partial(semantic_step_of, judge=JUDGE)
-lexical_step = partial(lexical_step_of, judge=JUDGE)
 
 
 class Letters:
@@ -43,6 +41,23 @@ class Letters:
             for a, b in pairwise(text):
                 vectors[row, (ord(a) * 31 + ord(b)) % DIM] += 1
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+def semantic_step(
+    references: Sequence[Reference],
+    catalog: Catalog,
+    encoder: Letters,
+    policy: Policy,
+    *,
+    precise: Letters | None = None,
+    forbidden: Sequence[tuple[str, ...]] | None = None,
+) -> list[Link | Open]:
+    source = NativeCandidates(catalog, encoder, precise)
+    return semantic_step_of(references, source, policy, judge=JUDGE, forbidden=forbidden)
+
+
+def lexical_step(opens: Sequence[Open], catalog: Catalog, policy: Policy) -> list[Link]:
+    return lexical_step_of(opens, NativeCandidates(catalog), policy, judge=JUDGE)
 
 
 def work(n: int, title: str, **more: Any) -> Work:

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reflink.entities import Ids, Link, Reference
-from reflink.linking.candidates import lexical_hits, semantic_hits
 from reflink.linking.linker import Linker
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Open, Policy
 from reflink.stopwatch import Stopwatch
 from tests.reflink.linking.letters import (
@@ -95,16 +95,18 @@ def test_forbidden_works_do_not_reduce_the_number_of_candidates() -> None:
     few, here = Policy(candidates=2), catalog(ALL)
     references = [cite(each, **UNPLACED) for each in (WORKS[0], WORKS[2])]
     never: list[tuple[str, ...]] = [(WORKS[0].id, AGAIN.id), ()]
-    plain = semantic_hits(references, here, Letters(), few, Stopwatch())
-    near = semantic_hits(references, here, Letters(), few, Stopwatch(), None, never)
+    source = NativeCandidates(here, Letters())
+    plain = source.near(references, few, Stopwatch())
+    near = source.near(references, few, Stopwatch(), never)
     assert [len(each) for each in near] == [2, 2]
     assert not {cited for cited, _ in near[0]} & set(never[0])
     assert near[1] == plain[1], "the limit is unchanged"
-    texts, seeds = ["drought stress in grain legumes", "wheat"], [(), ()]
-    (without, other) = lexical_hits(texts, here, 1, seeds, None, [(WORKS[2].id,), ()])
+    texts = ["drought stress in grain legumes", "wheat"]
+    opens = [Open(reference=references[0], forbidden=(WORKS[2].id,)), Open(reference=references[1])]
+    (without, other) = source.wider(opens, texts, few, 1, None)
     assert [len(without), len(other)] == [1, 1]
     assert without[0][0] != WORKS[2].id
-    assert [other] == lexical_hits(texts, here, 1, seeds)[1:]
+    assert [other] == source.wider([Open(reference=each) for each in references], texts, few, 1, None)[1:]
 
 
 def test_forbidden_works_are_passed_on_to_the_lexical_step() -> None:

@@ -15,6 +15,7 @@ from reflink.linking.policy import Open, Policy
 from tests.data import ROOT
 from tests.workers.backfill.joining import joined
 from workers.backfill.deciding import COLUMNS, Rules, by_keys, by_text, isolated, outcome
+from workers.engine.errors import EngineUnavailable
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def references() -> list[Reference]:
 
 def decided(works: list[Work], references: list[Reference], rules: Rules) -> list[Link]:
     first = by_keys(joined(works, references), rules)
-    rest = iter(by_text([each for each in first if isinstance(each, Open)], rules) if rules.catalog else ())
+    rest = iter(by_text(rules)([each for each in first if isinstance(each, Open)]) if rules.catalog else ())
     return [next(rest) if isinstance(each, Open) else each for each in first]
 
 
@@ -85,3 +86,11 @@ def test_a_row_that_cannot_be_decided_does_not_affect_the_others():
     assert [each.reference for each in results if isinstance(each, Link)] == [*"01234678"]
     assert isinstance(results[5], ZeroDivisionError)
     assert isolated([], decide) == []
+
+
+def test_no_row_is_at_fault_for_a_service_that_does_not_answer():
+    def decide(rows: list[int]) -> list[Link]:
+        raise EngineUnavailable("no node answers")
+
+    with pytest.raises(EngineUnavailable):
+        isolated([1, 2], decide)

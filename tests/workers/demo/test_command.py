@@ -21,8 +21,8 @@ from workers.demo import catalogs, command
 from workers.demo.demonstration import workspace
 from workers.demo.display import Display, State
 from workers.demo.papers import Published, expect_papers, publish_wave, waves
-from workers.devkit import broker as local_broker
 from workers.devkit.errors import LocalSetupError
+from workers.devkit.jars import default_cache
 from workers.devkit.requirements import missing_needs
 from workers.kafka.bulk_producer import Sender
 
@@ -79,7 +79,7 @@ def test_missing_java_and_maven_are_reported_in_one_line_each(tmp_path: Path, mo
     (tmp_path / "kafka-4.3.0").mkdir()
     assert [line.split()[0] for line in missing_needs({})] == ["Java"], "the jars exist"
     assert list(missing_needs({command.BOOTSTRAP: "elsewhere:9092"})) == []
-    assert local_broker.default_cache() == tmp_path
+    assert default_cache() == tmp_path
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

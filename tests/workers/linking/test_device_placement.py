@@ -23,7 +23,8 @@ from workers.catalog.topic_reader import CatalogChanges
 from workers.config.settings import LinkerSettings
 from workers.errors import BadSettings, DeviceFull
 from workers.linking import device_placement
-from workers.linking.linker_stage import LinkerStage, load_encoder
+from workers.linking.encoders import load_encoder
+from workers.linking.linker_stage import LinkerStage
 from workers.records import Received
 from workers.runtime.isolation import isolate
 from workers.telemetry import metrics

@@ -12,6 +12,7 @@ from reflink.entities import Candidate, Ids, Reference, Work
 from reflink.hits import Hits
 from reflink.lexical import LexicalIndex
 from reflink.linking.linker import lexical_step
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Found, Open, Policy, Profile
 from schemas import SCHEMA_VERSION, FallbackEvent, OutcomesEvent
 from workers.config.settings import FallbackSettings
@@ -79,7 +80,7 @@ def test_the_fallback_judges_under_the_share_of_the_event():
 
 def handled(batch: Sequence[FallbackEvent], works: Catalog | None = None) -> list[OutcomesEvent]:
     stage = FallbackStage(FallbackSettings(kafka_bootstrap_servers="nowhere:1"))
-    output = stage.handle(batch, FallbackView(works or catalog(), 0.5, None, "report", 7))
+    output = stage.handle(batch, FallbackView(NativeCandidates(works or catalog()), Policy(), 7))
     assert {"text", "search", "verdict", "encode"} <= set(output.observed.seconds)
     return [OutcomesEvent.from_json(message.value or b"") for message in output.messages]
 
@@ -114,8 +115,8 @@ def test_a_batch_has_the_outcomes_of_its_single_events() -> None:
 def test_seeds_change_no_link() -> None:
     opens = list(event("doi:10.9/a", WORKS, 3).items)
     bare = [Open(reference=item.reference) for item in opens]
-    paper = Policy(profile="paper")
-    assert lexical_step(opens, catalog(), paper) == lexical_step(bare, catalog(), paper)
+    paper, source = Policy(profile="paper"), NativeCandidates(catalog())
+    assert lexical_step(opens, source, paper) == lexical_step(bare, source, paper)
 
 
 def test_model_policy_and_cause_are_passed_on() -> None:

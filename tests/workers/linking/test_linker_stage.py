@@ -16,6 +16,7 @@ from reflink.catalog import Catalog
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError
 from reflink.linking.linker import propose
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.linking.shares import Shares
 from reflink.semantic import Encoder
@@ -28,7 +29,8 @@ from tests.kafka import send, worker_settings
 from tests.workers.corpus import loaded
 from workers.config.settings import KafkaSettings, LinkerSettings
 from workers.kafka.clients import end_of
-from workers.linking.linker_stage import LinkerStage, LinkerView, load_encoders
+from workers.linking.encoders import load_encoders
+from workers.linking.linker_stage import LinkerStage, LinkerView
 from workers.records import Received
 from workers.stage import Output
 from workers.telemetry import metrics
@@ -59,7 +61,8 @@ def handled(*events: ReferenceEvent, policy: Policy | None = None, shares: Share
     encoder: Any = Letters()
     catalog = Catalog.empty(dim=26, model=encoder.name, precision="fp32", lexical_mode=None)
     catalog.add_encoded([CITED, TWIN], encoder)
-    view = LinkerView(catalog, encoder, policy or Policy(), 7, shares=shares or Shares())
+    source = NativeCandidates(catalog, encoder)
+    view = LinkerView(source, policy or Policy(), 7, encoder, shares or Shares())
     return LinkerStage(LinkerSettings()).handle(events, view)
 
 
@@ -234,10 +237,12 @@ def test_works_are_encoded_in_fp32_and_references_in_bf16(kafka: KafkaSettings, 
         assert not np.array_equal(kept, fast.astype(np.float16))
         asked = Reference(id=f"{OWN}#r1.1", citing=OWN, position=1, title=new.title)
         view = stage.view([ReferenceEvent(schema_version=1, citing=OWN, paper_version=1, arrived=0, reference=asked)])
-        assert np.array_equal(view.encoder.encode(text)[0], fast)
-        assert view.precise is not None
-        assert view.precise.precision == "fp32", "for references whose best two are close"
-        assert propose([asked], view.catalog, view.encoder, view.policy)[0][0] == new.id
+        assert isinstance(view.source, NativeCandidates)
+        assert view.encoder is view.source.encoder is stage.encoder
+        assert np.array_equal(stage.encoder.encode(text)[0], fast)
+        assert view.source.precise is not None
+        assert view.source.precise.precision == "fp32", "for references whose best two are close"
+        assert propose([asked], view.source, view.policy)[0][0] == new.id
 
 
 def test_a_snapshot_of_bf16_requires_the_setting_bf16(kafka: KafkaSettings, tmp_path: Path):

@@ -17,6 +17,7 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import BadRecord
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.semantic.encoder.spent import Spent
 from schemas import SCHEMA_VERSION, CatalogEvent, ReferenceEvent
@@ -199,7 +200,7 @@ class OfOneCatalog(LinkerStage):
         self.catalog.add_encoded([work(number) for number in range(5)], NanFor("nothing"))
 
     def view(self, batch: Sequence[ReferenceEvent]) -> LinkerView:
-        return LinkerView(self.catalog, self.encoder, Policy(), 0)
+        return LinkerView(NativeCandidates(self.catalog, self.encoder), Policy(), 0, self.encoder)
 
 
 def test_references_without_a_direction_are_dead_letters_and_others_are_linked():

@@ -1,0 +1,173 @@
+"""The index of works in the search engine: creation, updates, alias and watermark.
+
+Invariants:
+1. A document has the external version (offset of its record) + 1. The engine refuses a write that is older than the document,
+   so repeated and delayed writes, also of two indexers at once, change nothing.
+2. The watermark is an offset of the topic ``catalog``: every search that begins after the watermark was read sees all records
+   before it. It is written after a refresh of all shards that followed the acknowledgement of these records, and it only rises.
+3. Records up to the watermark survive the loss of every node but one copy of each shard: a write is acknowledged by all copies
+   in sync. Copies that follow by segments (``replication.type: SEGMENT``) would show a search older states, so the index
+   demands copies by documents.
+4. The alias names one index. A reader resolves it together with the watermark and searches that index by its own name, so the
+   watermark holds for its search also while the alias moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, Final
+from urllib.parse import quote
+
+from reflink.entities import Work
+from workers.engine import documents
+from workers.engine.client import Engine, lines
+from workers.engine.errors import Conflict, EngineRefused, NotFound
+from workers.engine.origin import Origin
+
+#: Version of the documents and of the folding of their words. An index of another version is built again.
+FORMAT: Final = 1
+_CREATED_S: Final = 60.0
+#: Limit of the engines for the id of a document.
+_MAX_ID_BYTES: Final = 512
+
+
+@dataclass(frozen=True)
+class Version:
+    """An index by its own name, and its watermark: it has all records of the topic before ``offset``."""
+
+    index: str
+    offset: int
+
+
+def version(engine: Engine, name: str) -> Version:
+    """Return the index behind an alias (or an index itself) and its watermark. Raises NotFound if there is none yet."""
+    found = engine.call("watermark", "GET", f"/{quoted(name)}/_doc/{quoted(documents.WATERMARK)}")
+    return Version(found["_index"], int(found["_source"]["watermark"]))
+
+
+class Index:
+    """An index under its own name, for its writer."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine, self.name = engine, name
+
+    @classmethod
+    def create(cls, engine: Engine, alias: str, origin: Origin, *, shards: int, replicas: int) -> Index:
+        """Create an empty index with the watermark 0. It is behind no alias yet."""
+        name = f"{alias}-{datetime.now(UTC):%Y%m%d%H%M%S%f}"
+        settings: dict[str, Any] = {"number_of_shards": shards, "number_of_replicas": replicas, "refresh_interval": "-1"}
+        if _is_opensearch(engine):
+            settings["replication.type"] = "DOCUMENT"
+        meta = {"format": FORMAT, **origin._asdict()}
+        body = {"settings": {"index": settings}, "mappings": {**documents.MAPPINGS, "_meta": meta}}
+        engine.call("index", "PUT", f"/{quoted(name)}", body, timeout_s=_CREATED_S)
+        index = cls(engine, name)
+        index.write_watermark(0)
+        return index
+
+    def check(self, origin: Origin) -> None:
+        """Raise EngineRefused if the index was made from another topic or by another version of reflink."""
+        found = self.engine.call("index", "GET", f"/{quoted(self.name)}/_mapping")
+        meta = found[self.name]["mappings"].get("_meta", {})
+        again = "build it again with `reflink-worker reindex`"
+        if meta.get("format") != FORMAT:
+            raise EngineRefused(f"index {self.name} has format {meta.get('format')!r}, this version reads {FORMAT}: {again}")
+        made = Origin(*(meta.get(field) for field in Origin._fields))
+        if (made.cluster, made.topic) != (origin.cluster, origin.topic):
+            raise EngineRefused(
+                f"index {self.name} was made from {made.topic} on cluster {made.cluster}, but this worker follows "
+                f"{origin.topic} on cluster {origin.cluster}: set another REFLINK_ENGINE_INDEX"
+            )
+        if None not in (made.topic_id, origin.topic_id) and made.topic_id != origin.topic_id:
+            raise EngineRefused(
+                f"index {self.name} was made from a deleted topic {made.topic}, which was created anew: {again}"
+            )
+
+    def apply(self, changes: Sequence[tuple[int, Work | str]]) -> list[tuple[str, str]]:
+        """Write changes, each with its offset: a work, or the id of a work that left. Return refused works with the reason.
+
+        Raises EngineUnavailable if any change may have been lost; repeating all of them is harmless.
+        """
+        if not changes:
+            return []
+        body: list[object] = []
+        for offset, change in changes:
+            work_id = change if isinstance(change, str) else change.id
+            body.append({"index": {"_id": _document_id(work_id), "version": offset + 1, "version_type": "external"}})
+            body.append(documents.gone(change) if isinstance(change, str) else documents.document(change))
+        target = f"/{quoted(self.name)}/_bulk?filter_path=errors,items.*.status,items.*.error"
+        found = self.engine.call("bulk", "POST", target, lines(body))
+        if not found.get("errors"):
+            return []
+        refused = []
+        for (_, change), item in zip(changes, found["items"], strict=True):
+            (result,) = item.values()
+            status, error = result["status"], result.get("error", {})
+            if status == 409 or status < 300:  # the document is newer
+                continue
+            reason = f"{error.get('type')}: {error.get('reason')}"
+            if status >= 500 or status == 429:
+                raise self.engine.unavailable("bulk", reason)
+            refused.append((change if isinstance(change, str) else change.id, reason))
+        return refused
+
+    def refresh(self) -> None:
+        """Make all acknowledged writes visible to searches of every copy. Raises EngineUnavailable if a copy failed."""
+        found = self.engine.call("refresh", "POST", f"/{quoted(self.name)}/_refresh")
+        if failed := found["_shards"]["failed"]:
+            raise self.engine.unavailable("refresh", f"{failed} copies of shards failed to refresh")
+
+    def write_watermark(self, offset: int) -> None:
+        """Raise the watermark. Call it after ``refresh`` only. A higher watermark stays."""
+        target = f"/{quoted(self.name)}/_doc/{quoted(documents.WATERMARK)}?version={offset + 1}&version_type=external"
+        with suppress(Conflict):
+            self.engine.call("watermark", "PUT", target, {"watermark": offset})
+
+    def serve(self, alias: str) -> list[str]:
+        """Let the alias name this index only, in one step. Return the indexes that it named before."""
+        before = [name for name in names(self.engine, alias) if name != self.name]
+        actions: list[dict[str, Any]] = [{"remove": {"index": name, "alias": alias}} for name in before]
+        self.engine.call("index", "POST", "/_aliases", {"actions": [*actions, {"add": {"index": self.name, "alias": alias}}]})
+        return before
+
+    def delete(self) -> None:
+        """Delete the index."""
+        self.engine.call("index", "DELETE", f"/{quoted(self.name)}", timeout_s=_CREATED_S)
+
+
+def names(engine: Engine, alias: str) -> list[str]:
+    """Return the names of the indexes behind the alias: one, or none before the first index serves."""
+    try:
+        return sorted(engine.call("index", "GET", f"/_alias/{quoted(alias)}"))
+    except NotFound:
+        return []
+
+
+def unfinished(engine: Engine, alias: str, origin: Origin) -> Index | None:
+    """Return the newest index of this topic that was made for the alias and never served; None if there is none."""
+    found = engine.call("index", "GET", f"/{quoted(alias)}-*/_mapping?ignore_unavailable=true&allow_no_indices=true")
+    served = set(names(engine, alias))
+    for name in sorted(found, reverse=True):
+        meta = found[name]["mappings"].get("_meta", {})
+        if name not in served and meta == {"format": FORMAT, **origin._asdict()}:
+            return Index(engine, name)
+    return None
+
+
+def _is_opensearch(engine: Engine) -> bool:
+    return bool(engine.call("index", "GET", "/")["version"].get("distribution") == "opensearch")
+
+
+def quoted(name: str) -> str:
+    """Return a name as a part of a path."""
+    return quote(name, safe="")
+
+
+def _document_id(work_id: str) -> str:
+    """Return the id of a work's document: the work's id, or a hash of it if it is too long for the engine."""
+    encoded = work_id.encode()
+    return work_id if len(encoded) <= _MAX_ID_BYTES else "~" + blake2b(encoded, digest_size=32).hexdigest()

@@ -1,0 +1,44 @@
+"""A reference as a query: BM25 over the words of its fields, or of its text if it has no fields."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reflink.entities import Reference
+from reflink.folding import folded_words
+
+#: Maximum distinct words of a query. Longer citations are abstracts, or several citations in one.
+_MAX_WORDS: Final = 80
+#: Minimum share of the words of a reference with a title that a hit has. It halves the time of a search and costs no hits
+#: (docs/scale.md). A wide search has no minimum: the fields may be wrong, and the text may have words of other works.
+_MIN_SHARE: Final = "30%"
+
+
+def query(reference: Reference, size: int, *, wide: bool = False) -> dict[str, Any]:
+    """Return the body of a search for the ``size`` best works.
+
+    The words are those of the fields if there is a title, else, and with ``wide``, also those of the text.
+    """
+    found = words(reference, wide=wide)
+    match: dict[str, Any] = {"query": " ".join(found[:_MAX_WORDS])}
+    if reference.title and not wide:
+        match["minimum_should_match"] = _MIN_SHARE
+    return {
+        "size": size,
+        "query": {"match": {"words": match}},
+        "sort": [{"_score": "desc"}, {"id": "asc"}],
+        "track_total_hits": False,
+        "_source": False,
+    }
+
+
+def words(reference: Reference, *, wide: bool = False) -> list[str]:
+    """Return the distinct words to search by, those of the title first; none for an empty reference."""
+    fields = (
+        reference.title or "",
+        *reference.last_names,
+        reference.venue or "",
+        *(str(each) for each in (reference.year, reference.volume, reference.first_page) if each),
+    )
+    text = reference.raw_query if wide or not reference.title else ""
+    return list(dict.fromkeys(folded_words(" ".join((*fields, text)))))

@@ -1,0 +1,32 @@
+"""A worker as a process: it runs until a signal ends it."""
+
+from __future__ import annotations
+
+import logging
+import signal
+
+from workers.runtime.process_memory import settle
+from workers.runtime.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+def run_until_signalled(runtime: Runtime) -> None:
+    """Run the worker; SIGTERM and SIGINT drain it, or end it at once while it warms up. Call from the main thread only."""
+
+    def stop(*_: object) -> None:
+        runtime.stop()
+        if runtime.warming:
+            raise _StoppedWarming
+
+    runtime.when_warm = settle
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    try:
+        runtime.run()
+    except _StoppedWarming:
+        log.info("stopped before it was warm")
+
+
+class _StoppedWarming(BaseException):
+    """Not derived from Exception, so that no library that is being loaded catches it."""
