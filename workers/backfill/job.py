@@ -52,13 +52,14 @@ class Backfill:
         began = time.monotonic()
         every = decided.where("open IS NULL").unionAll(settled)
         every.where("error IS NULL").select(*OUTCOMES).write.parquet(f"{self._out}/outcomes")
-        self._reject(every.where("error IS NOT NULL").select(f.col("reference").alias("file"), "error"))
+        self._reject(every.where("error IS NOT NULL").select(f.col("reference").alias("source"), "error"))
         self._done("write", began, self.run.rows["references"])
         return self.run
 
     def _take(self, name: str, read: Read) -> DataFrame:
         rows = self._step(name, read.rows)
         self._reject(read.rejected)
+        read.parsed.unpersist()
         return rows
 
     def _step(self, name: str, table: DataFrame) -> DataFrame:

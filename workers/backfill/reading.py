@@ -35,10 +35,14 @@ Parse = Callable[[bytes, str], Iterable[Sequence[Any]]]
 
 @dataclass(frozen=True)
 class Read:
-    """A table with one row for each id, and the records that could not be read: file and error."""
+    """A table with one row for each id, and the records that could not be read: source and error.
+
+    Both come from ``parsed``, which is kept until it is released.
+    """
 
     rows: DataFrame
     rejected: DataFrame
+    parsed: DataFrame
 
 
 def read_works(spark: SparkSession, paths: Sequence[str]) -> Read:
@@ -113,7 +117,7 @@ def _read(stored: DataFrame, parse: Parse, columns: Columns) -> Read:
     parsed = stored.mapInArrow(_parser(parse, columns, made), ddl(made)).persist()
     latest = f.max_by(f.struct(*(name for name in columns if name != "id")), f.struct(*_ORIGIN))
     rows = parsed.where("error IS NULL").groupBy("id").agg(latest.alias("latest")).select("id", "latest.*")
-    return Read(rows, parsed.where("error IS NOT NULL").select("file", "error"))
+    return Read(rows, parsed.where("error IS NOT NULL").select(f.col("file").alias("source"), "error"), parsed)
 
 
 def _parser(parse: Parse, columns: Columns, made: Columns) -> Callable[[Iterator[Any]], Iterator[Any]]:

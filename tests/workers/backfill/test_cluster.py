@@ -67,7 +67,7 @@ def test_papers_and_a_snapshot_give_the_outcomes_of_the_linker(cluster: Cluster,
     assert found == expected(Linker(Catalog.open(catalog)).link(distinct(papers())))
     assert {row["method"] for row in found.values()} >= {"identifier", "place", "lexical", None}
     rejected = [orjson.loads(line) for path in (out / "rejected").glob("*.json") for line in path.read_bytes().splitlines()]
-    assert sorted(Path(each["file"]).name for each in rejected) == ["90-poison-other-xml.xml", "91-poison-not-xml.xml"]
+    assert sorted(Path(each["source"]).name for each in rejected) == ["90-poison-other-xml.xml", "91-poison-not-xml.xml"]
     figures = orjson.loads(done.stdout)
     assert figures["rows"]["references"] == len(found)
     assert figures["rejected"] == len(rejected)
