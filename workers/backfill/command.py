@@ -162,7 +162,7 @@ def _rules(arguments: argparse.Namespace) -> Any:
     elif arguments.journals is not None:
         journals = b"\n".join(journal.to_json() for journal in read_list(arguments.journals))
     policy = Policy(lexical_mode=mode, versions=arguments.versions, **thresholds(arguments))
-    return Rules(policy, arguments.catalog and str(Path(arguments.catalog).absolute()), engine, journals)
+    return Rules(policy, arguments.catalog and str(Path(arguments.catalog).resolve()), engine, journals)
 
 
 if __name__ == "__main__":

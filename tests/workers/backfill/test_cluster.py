@@ -49,6 +49,12 @@ def expected(links: Sequence[Link]) -> dict[str, dict[str, Any]]:
     return {link.reference: dict(zip(COLUMNS, outcome(link), strict=True)) for link in links}
 
 
+def write_parquet(path: Path, records: Sequence[dict[str, Any]]) -> None:
+    """Write records, of which each may lack fields, as one table with all of them."""
+    names = dict.fromkeys(name for record in records for name in record)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{name: each.get(name) for name in names} for each in records]), path)
+
+
 def papers() -> list[Paper]:
     return [paper for _, paper in read_papers([str(ROOT / "examples/papers")]) if isinstance(paper, Paper)]
 
@@ -93,13 +99,25 @@ def test_the_last_of_records_with_one_id_counts_and_broken_lines_are_rejected(cl
     assert {name: row["cited"] for name, row in found.items()} == {"r1": "pmid:2", "r2": None}
 
 
+def test_papers_and_works_may_be_parquet(cluster: Cluster, catalog: Path, tmp_path: Path):
+    files = sorted((ROOT / "examples/papers/1-first").iterdir())
+    write_parquet(tmp_path / "papers.parquet", [{"path": str(file), "content": file.read_bytes()} for file in files])
+    write_parquet(tmp_path / "works.parquet", [work.to_dict() for work in Catalog.open(catalog)])
+    given = ("--papers", str(tmp_path / "papers.parquet"), "--works", str(tmp_path / "works.parquet"))
+    done = cluster.run("link", *given, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    read = [paper for _, paper in read_papers([str(file) for file in files]) if isinstance(paper, Paper)]
+    whole = Catalog.open(catalog)
+    plain = Catalog(whole.works, None, None, whole.manifest)  # a run with --works has neither texts nor a table of journals
+    assert outcomes(tmp_path / "out") == expected(Linker(plain).link(distinct(read)))
+
+
 def test_real_references_against_all_works(cluster: Cluster, tmp_path: Path):
     """3,000 real references, by identifier and locator, in Parquet, against all works of the shared data."""
     works = shared_data() / "works.jsonl.gz"
     sample = random.Random(1).sample([*{each.id: each for each in real_references()}.values()], 3000)
-    table = pyarrow.Table.from_pylist([each.to_dict() for each in sample])
     references, out = tmp_path / "references.parquet", tmp_path / "out"
-    pyarrow.parquet.write_table(table, references)
+    write_parquet(references, [each.to_dict() for each in sample])
     done = cluster.run("link", "--references", str(references), "--works", str(works), "--out", str(out))
     assert done.returncode == 0, done.stderr
     build(works, tmp_path / "catalog", encoder=None, lexical_mode=None)
