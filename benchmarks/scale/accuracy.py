@@ -1,7 +1,7 @@
-"""Measure a linker's accuracy on a large catalog, beside the same on its real works alone.
+"""Measure a linker's accuracy on a large catalog, beside the same on its real works alone, or native beside a search engine.
 
     python -m benchmarks.scale.accuracy --catalog works.jsonl.gz [--made FILE] [--works FILE --references FILE]
-                                        [--snapshots DIR] [--json FILE]
+                                        [--snapshots DIR] [--engine] [--json FILE]
 
 The catalog and its side file are those of benchmarks.scale.works. The protocol's closed and open worlds (reflink.evaluation),
 identifiers not used: the open world lacks half of the real works, and no added one. No added work is a right answer. Each
@@ -13,8 +13,9 @@ absent; wrong links (target present) and false links (target absent) to such wor
 the query's own truth. Then the queries that were right among the real works and no longer are, by what the linker returns now;
 the reverse; and the new false links.
 
-The linker measured here is reflink's own over a snapshot without vectors: identifiers, locators and trigrams. Another one is a
-`Side`: a function from references to links, and one that removes works.
+The linker measured here is reflink's own over a snapshot without vectors: identifiers, locators and trigrams. With ``--engine``
+it is compared with the one over an OpenSearch node with the same catalog, which the command starts. Another linker is a `Side`:
+a function from references to links, and one that removes works.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from rich.table import Table
 
 from benchmarks import harness
 from benchmarks.machine import describe
+from benchmarks.scale.searched import engine
 from benchmarks.scale.works import side_file
 from reflink.catalog import Catalog
 from reflink.catalog.build import build
@@ -44,6 +46,7 @@ from reflink.evaluation.measure import Outcome, open_figures
 from reflink.evaluation.outcomes import best_of
 from reflink.evaluation.records import Query, lines, read_queries, read_works, without_identifiers
 from reflink.evaluation.worlds import Groups, Setting, settings_of
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.terminal import Terminal
 
@@ -71,7 +74,9 @@ class Native:
         self.catalog, self.policy, self.judges = catalog, policy or Policy(), judges or HeldOut.shipped()
 
     def link(self, references: Sequence[Reference]) -> list[Link]:
-        return link_held_out(references, self.catalog, None, self.policy, self.judges, f"linking, {len(self.catalog):,} works")
+        return link_held_out(
+            references, NativeCandidates(self.catalog), self.policy, self.judges, f"linking, {len(self.catalog):,} works"
+        )
 
     def remove(self, ids: Collection[str]) -> None:
         self.catalog.remove(ids)
@@ -188,12 +193,14 @@ def moved(before: Sequence[Outcome], after: Sequence[Outcome], origins: Mapping[
     return {"lost": dict(lost.most_common()), "gained": dict(gained.most_common()), "worse": dict(worse.most_common())}
 
 
-def compare(real: Side, large: Side, task: Task, origins: Mapping[str, Origin]) -> dict[str, Any]:
-    """Measure both catalogs in both worlds; return the figures by world."""
+def compare(
+    first: Side, second: Side, task: Task, origins: Mapping[str, Origin], names: tuple[str, str] = ("real", "large")
+) -> dict[str, Any]:
+    """Measure both sides in both worlds; return the figures by world, those of a side under its name."""
     measured: dict[str, Any] = {}
-    for (setting, before), (_, after) in zip(in_worlds(real, task), in_worlds(large, task), strict=True):
+    for (setting, before), (_, after) in zip(in_worlds(first, task), in_worlds(second, task), strict=True):
         measured[setting.name] = {
-            "real": figures(before), "large": figures(after), "by_kind": by_kind(after, origins, task.groups),
+            names[0]: figures(before), names[1]: figures(after), "by_kind": by_kind(after, origins, task.groups),
             **moved(before, after, origins),
         }  # fmt: skip
     return measured
@@ -223,11 +230,11 @@ def _stamp(path: Path) -> str:
     return f"{path.name.partition('.')[0]}.{about.st_size:x}.{about.st_mtime_ns:x}"
 
 
-def show(console: Console, measured: Mapping[str, Any]) -> None:
+def show(console: Console, measured: Mapping[str, Any], names: tuple[str, str] = ("real", "large")) -> None:
     """Print the tables of each world."""
     for world, found in measured.items():
         table = Table("catalog", "queries", "n", "links", *_SHARES, title=f"{world} world")
-        for catalog in ("real", "large"):
+        for catalog in names:
             for kind, part in {"all": found[catalog], **found[catalog]["kinds"]}.items():
                 cells = (
                     f"{part[name]:.2%} [{part[f'{name}_interval'][0]:.2%}, {part[f'{name}_interval'][1]:.2%}]"
@@ -251,20 +258,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     harness.add_protocol(parser)
     parser.add_argument("--catalog", type=Path, required=True, help="a file of benchmarks.scale.works")
     parser.add_argument("--made", type=Path, metavar="FILE", help="its side file (default: CATALOG with .made)")
+    parser.add_argument("--engine", action="store_true", help="compare with candidates from OpenSearch")
     parser.add_argument("--snapshots", type=Path, metavar="DIR", help="keep the snapshots of both catalogs here")
     arguments = parser.parse_args(argv)
     task = Task.read(arguments.works, arguments.references)
     origins = read_origins(arguments.made or side_file(arguments.catalog))
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.snapshots or Path(scratch)
-        real, large = (Native(snapshot(path, folder / _stamp(path))) for path in (arguments.works, arguments.catalog))
-        about = {"works": len(real.catalog), "catalog": len(large.catalog), "queries": len(task.queries)}
-        measured = compare(real, large, task, origins)
+        large = snapshot(arguments.catalog, folder / _stamp(arguments.catalog))
+        about = {"works": len(task.works), "catalog": len(large), "queries": len(task.queries)}
+        if arguments.engine:
+            names = ("native", "engine")
+            with engine(Catalog.open(folder / _stamp(arguments.catalog), trigrams=False)) as searched:
+                measured = compare(Native(large), searched, task, origins, names)
+        else:
+            names = ("real", "large")
+            real = snapshot(arguments.works, folder / _stamp(arguments.works))
+            measured = compare(Native(real), Native(large), task, origins, names)
     console = Console(width=160)
     console.print(
         f"{describe()}\n{about['works']:,} real works, {about['catalog']:,} in the catalog, {about['queries']:,} queries"
     )
-    show(console, measured)
+    show(console, measured, names)
     harness.save(arguments.json, {"about": about, **measured})
     return 0
 

@@ -23,6 +23,7 @@ from reflink.evaluation.measure import Outcome
 from reflink.evaluation.records import read_queries, read_works
 from reflink.evaluation.run import build_catalog, default_encoder, evaluate
 from reflink.evaluation.worlds import Groups
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from tests.data import shared_data
 
@@ -64,7 +65,7 @@ class WithVectors:
         self.catalog, self.encoder = catalog, encoder
 
     def link(self, references: Sequence[Reference]) -> Sequence[Link]:
-        return link_held_out(references, self.catalog, self.encoder, Policy(), HeldOut.shipped(), "linking")
+        return link_held_out(references, NativeCandidates(self.catalog, self.encoder), Policy(), HeldOut.shipped(), "linking")
 
     def remove(self, ids: Collection[str]) -> None:
         self.catalog.remove(ids)
