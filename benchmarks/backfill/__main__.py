@@ -80,16 +80,17 @@ def main() -> int:
     parser.add_argument("--check", type=int, default=3000, metavar="N")
     arguments = parser.parse_args()
     papers = arguments.papers or str(jats_folder())
-    works = ("--works", str(arguments.catalog / "works" / "works.jsonl"))
-    given = works if arguments.keys_only else ("--catalog", str(arguments.catalog))
+    catalog = Catalog.open(arguments.catalog, vectors=False)
     print(describe())
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "out"
+        out, works = Path(folder) / "out", Path(folder) / "works.jsonl"
+        given = ("--catalog", str(arguments.catalog))
+        if arguments.keys_only:
+            works.write_bytes(b"".join(work.to_json() + b"\n" for work in catalog))
+            given = ("--works", str(works))
+            catalog = Catalog(catalog.works, None, None, catalog.manifest)
         with Cluster(Path(folder) / "spark", workers=arguments.workers) as cluster:
             steps = measure(cluster, ("--papers", papers, *given, "--out", str(out)))
-        catalog = Catalog.open(arguments.catalog, vectors=False)
-        if arguments.keys_only:
-            catalog = Catalog(catalog.works, None, None, catalog.manifest)
         wrong, alone = differing(out, papers, Linker(catalog), arguments.check)
         methods = pyarrow.parquet.read_table(out / "outcomes", columns=["method"])["method"].to_pylist()
     references = next(each["rows"] for each in steps if each["step"] == "references")

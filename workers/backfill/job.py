@@ -58,8 +58,9 @@ class Backfill:
 
     def _take(self, name: str, read: Read) -> DataFrame:
         rows = self._step(name, read.rows)
-        self._reject(read.rejected)
-        read.parsed.unpersist()
+        if (faults := read.rejected()) is not None:
+            self._reject(faults)
+        read.release()
         return rows
 
     def _step(self, name: str, table: DataFrame) -> DataFrame:

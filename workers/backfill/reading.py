@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from reflink.catalog.catalog import WORKS as CATALOG_WORKS
+from reflink.catalog.mapped import MappedWorks
 from reflink.cli.inputs import parse_file
 from reflink.entities import Work
 from reflink.errors import ReflinkError
@@ -35,14 +38,21 @@ Parse = Callable[[bytes, str], Iterable[Sequence[Any]]]
 
 @dataclass(frozen=True)
 class Read:
-    """A table with one row for each id, and the records that could not be read: source and error.
-
-    Both come from ``parsed``, which is kept until it is released.
-    """
+    """A table with one row for each id. ``parsed``: the kept rows that it comes from, and faults; None without faults."""
 
     rows: DataFrame
-    rejected: DataFrame
-    parsed: DataFrame
+    parsed: DataFrame | None
+
+    def rejected(self) -> DataFrame | None:
+        """Return the records that could not be read: source and error; None if there are none."""
+        if self.parsed is None:
+            return None
+        return self.parsed.where("error IS NOT NULL").select(f.col("file").alias("source"), "error")
+
+    def release(self) -> None:
+        """Stop keeping ``parsed``, after ``rows`` were kept."""
+        if self.parsed is not None:
+            self.parsed.unpersist()
 
 
 def read_works(spark: SparkSession, paths: Sequence[str]) -> Read:
@@ -51,9 +61,19 @@ def read_works(spark: SparkSession, paths: Sequence[str]) -> Read:
 
 
 def read_snapshot(spark: SparkSession, folder: str) -> Read:
-    """Read the works of a catalog's snapshot, unchanged: rows of WORKS. ``folder``: absolute, on every machine."""
-    lines = (Path(folder) / "works" / "works.jsonl").as_uri()
-    return _read(_lines(spark, [lines]), lambda value, _: [work_row(Work.from_json(value))], WORKS)
+    """Read the works of a catalog's snapshot, unchanged: rows of WORKS. ``folder``: absolute, on every machine.
+
+    Executors read slices of it. Its ids are distinct, so nothing is compared or rejected.
+    """
+    works, parallel = MappedWorks.open(Path(folder) / CATALOG_WORKS), spark.sparkContext.defaultParallelism
+    slices = spark.range(0, len(works), 1, 4 * parallel)
+    return Read(slices.mapInArrow(partial(_slices, folder), ddl(WORKS)), None)
+
+
+def _slices(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
+    works = MappedWorks.open(Path(folder) / CATALOG_WORKS)
+    for batch in batches:
+        yield batch_of([work_row(Work.from_json(works.line(row))) for (row,) in rows_of(batch)], WORKS)
 
 
 def read_references(spark: SparkSession, paths: Sequence[str]) -> Read:
@@ -117,7 +137,7 @@ def _read(stored: DataFrame, parse: Parse, columns: Columns) -> Read:
     parsed = stored.mapInArrow(_parser(parse, columns, made), ddl(made)).persist()
     latest = f.max_by(f.struct(*(name for name in columns if name != "id")), f.struct(*_ORIGIN))
     rows = parsed.where("error IS NULL").groupBy("id").agg(latest.alias("latest")).select("id", "latest.*")
-    return Read(rows, parsed.where("error IS NOT NULL").select(f.col("file").alias("source"), "error"), parsed)
+    return Read(rows, parsed)
 
 
 def _parser(parse: Parse, columns: Columns, made: Columns) -> Callable[[Iterator[Any]], Iterator[Any]]:
