@@ -18,6 +18,7 @@ from workers.backfill.errors import SparkFailed, cause
 _BATCH: Final = 4096
 #: Partitions of a shuffle on one machine; Spark's own number, 200, is for clusters.
 _LOCAL_PARTITIONS: Final = 16
+_GATEWAY: Final = "PYSPARK_GATEWAY_PORT"
 
 
 @contextmanager
@@ -36,7 +37,8 @@ def session(master: str | None, conf: Mapping[str, str], *, progress: bool) -> I
         "spark.ui.showConsoleProgress": str(progress).lower(),
         **conf,
     }
-    if master is not None and master.startswith("local"):
+    # spark-submit starts the gateway before this process, and chooses master and Python itself.
+    if (master or "local").startswith("local") and _GATEWAY not in os.environ:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings.setdefault("spark.sql.shuffle.partitions", str(_LOCAL_PARTITIONS))
     with spark_errors():
