@@ -14,7 +14,7 @@ from tests.rooms import KNOWN, MODULES, drawn, imports, imports_of, name_of, roo
 
 #: What each package may not import.
 FORBIDDEN: dict[str, set[str]] = {
-    "reflink": {"workers", "schemas", "kafka", "prometheus_client", "helm", "tests", "benchmarks"},
+    "reflink": {"workers", "schemas", "kafka", "pyspark", "prometheus_client", "helm", "tests", "benchmarks"},
     "schemas": {"workers", "kafka", "helm", "tests", "benchmarks"},
     "workers": {"helm", "tests", "benchmarks"},
     "helm": {"kafka", "tests", "benchmarks"},
@@ -34,6 +34,7 @@ ROOMS: dict[str, str] = {
     "ledger": "root config telemetry kafka catalog absence ledger.stores",
     "runtime": "root config telemetry kafka",
     "tools": "root config kafka papers ledger",
+    "backfill": "root config engine",
     "replay": "root config kafka linking tools",
     "devkit": "root config kafka",
     "demo": "root config kafka catalog papers engine tools devkit",

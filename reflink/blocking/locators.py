@@ -25,6 +25,9 @@ RULES: Final = 2
 #: Maximum number of words of a name that make keys; names of groups have more words.
 MAX_WORDS: Final = 3
 
+#: Number of works that may share a key. A key that more works share is ignored.
+MAX_SHARING: Final = 16
+
 _MAX_NUMBER: Final = 100
 _MAX_NAME: Final = 300
 

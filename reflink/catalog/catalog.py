@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reflink.blocking.locators import BY_YEAR, RULES, reference_places
+from reflink.blocking.locators import BY_YEAR, MAX_SHARING, RULES, reference_places
 from reflink.catalog import doubtful, snapshot, titles
 from reflink.catalog.doubtful import VenuesByCode
 from reflink.catalog.mapped import MappedWorks
@@ -130,7 +130,7 @@ class Catalog:
         bearers = (next(iter(self.works.bearers(key)), None) for key in keys)
         return tuple(sorted({self.canonical(bearer) for bearer in bearers if bearer is not None}))
 
-    def places(self, reference: Reference, most: int = 16) -> tuple[str, ...]:
+    def places(self, reference: Reference, most: int = MAX_SHARING) -> tuple[str, ...]:
         """Return the ids of works with the reference's locator: first those with its first author, then others, each ascending.
 
         Keys (reflink.blocking.locators) that more than ``most`` works share are ignored. Ids are of single works, not

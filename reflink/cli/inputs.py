@@ -90,6 +90,15 @@ def read_inputs(
         yield name, data if isinstance(data, ReflinkError) else _parsed(name, data, format_name, options)
 
 
+def parse_file(
+    name: str, stored: bytes, format_name: str | None = None, options: Options | None = None
+) -> Input | ReflinkError:
+    """Return the content of one file, plain or gzip, given its stored bytes; for an unreadable one the error."""
+    options = options or Options()
+    data = _decompressed(name, stored, options.limits.size)
+    return data if isinstance(data, ReflinkError) else _parsed(name, data, format_name, options)
+
+
 def _parsed(name: str, data: bytes, format_name: str | None, options: Options) -> Input | ReflinkError:
     content = Content(data, source_of(name))
     try:
