@@ -131,6 +131,13 @@ def test_the_job_that_builds_the_index_again_runs_only_when_it_is_created_by_han
     assert "reflink/workload" not in labels
 
 
+def test_the_job_that_writes_snapshots_leaves_vectors_out():
+    (container,) = pod_of(manifests("large-catalog"), "main-reflink-snapshot")["containers"]
+    variables = {each["name"]: each.get("value") for each in container["env"]}
+    assert variables["REFLINK_ENGINE"] == "opensearch"
+    assert variables["REFLINK_ENGINE_URLS"] == "https://search-1:9200,https://[fd00::1]:9201"
+
+
 def test_without_an_indexer_there_is_no_job_for_its_index():
     found = set_manifests("engine.kind=opensearch", "engine.urls={https://search:9200}", "workers.indexer.enabled=false")
     assert not [each for each in found if "index" in each["metadata"]["name"]]

@@ -75,6 +75,7 @@ REFUSED = {
     f"{ENGINE} settings.REFLINK_PROFILE=paper": "REFLINK_PROFILE=paper needs engine.kind=native: the method as published",
     f"{ENGINE} workers.linker.settings.REFLINK_PROFILE=paper": "a search engine has none (workers.linker)",
     f"{ENGINE} workers.linker.gpu.count=1": "a linker with a search engine computes no vectors and uses no GPU",
+    f"{ENGINE} catalog.source=volume catalog.snapshots.gpu.count=1": "a snapshot for a search engine has no vectors",
     "settings.REFLINK_ENGINE=opensearch": "at '/settings': additional properties 'REFLINK_ENGINE' not allowed",
     "image.pullPolicy=always": "value must be one of 'Always', 'IfNotPresent', 'Never'",
     "image.digest=sha256:1": "at '/image/digest'",
