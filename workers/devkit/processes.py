@@ -28,7 +28,8 @@ from prometheus_client.samples import Sample
 from reflink.errors import ReflinkError
 from workers.devkit.ports import free_port
 
-Worker = Literal["parser", "linker", "fallback", "ledger"]
+Worker = Literal["parser", "linker", "fallback", "ledger", "indexer"]
+#: The workers of every installation; an indexer runs only with a search engine.
 WORKERS: Final[tuple[Worker, ...]] = ("parser", "linker", "fallback", "ledger")
 
 #: The command that runs a worker.

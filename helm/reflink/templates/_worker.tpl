@@ -98,8 +98,8 @@ spec:
     whenDeleted: {{ $worker.state.whenDeleted }}
     whenScaled: {{ $worker.state.whenScaled }}
   {{- else }}
-  # A rollout has failed only after a pod has exceeded its startup time.
-  progressDeadlineSeconds: {{ max 600 (add $worker.startupSeconds 300) }}
+  # A rollout has failed only after a pod has exceeded its startup time. An indexer may fill an index for hours.
+  progressDeadlineSeconds: {{ ternary 604800 (max 600 (add $worker.startupSeconds 300)) (eq $worker.command "indexer") }}
   strategy:
     type: {{ $worker.strategy.type }}
     {{- if eq $worker.strategy.type "RollingUpdate" }}
