@@ -105,7 +105,7 @@ def _requests() -> list[Panel]:
             "Requests without an answer, or not in time, per second. Good: none. Single ones: a node restarted, and another "
             "answered. Many: nodes are down or overloaded; the log of the worker has the reason.",
             "suffix: /s",
-            [Query(rate("reflink_engine_failures_total", *_USERS, by="worker, request"), "{{worker}} {{request}}")],
+            [Query(rate("reflink_engine_failures_total", *_USERS, by="request"), "{{request}}")],
         ),
     ]
 

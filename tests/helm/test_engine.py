@@ -115,7 +115,7 @@ def test_the_indexer_reads_the_shared_snapshot_and_linkers_copy_it_to_a_local_di
             assert data["REFLINK_CATALOG_COPY"] == mounts["catalog-copy"]["mountPath"]
             claim = volumes["catalog-copy"]["ephemeral"]["volumeClaimTemplate"]["spec"]
             assert claim["storageClassName"] == "local-nvme"
-            assert claim["resources"]["requests"] == {"storage": "200Gi"}
+            assert claim["resources"]["requests"] == {"storage": "80Gi"}
 
 
 def test_the_job_that_builds_the_index_again_runs_only_when_it_is_created_by_hand():
