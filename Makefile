@@ -35,6 +35,7 @@ help: ## this list
 	@echo 'make demo                              papers in, links out, and how they change, on a Kafka of its own'
 	@echo 'make demo PAPERS=folder CATALOG=file   the same with your JATS and your works (JSON lines, .gz or not)'
 	@echo 'make demo SOURCE=medline CATALOG=folder  the same with the works of a bibliographic database: reflink catalog sources'
+	@echo 'make demo ENGINE=opensearch            the same with candidates from a local OpenSearch (docs/scale.md)'
 	@echo '          also EXPECTED=file SNAPSHOT=folder KEEP=folder PROFILE=paper JSON=file NO_SECOND_ACT=1'
 	@echo 'make test                              what a change must pass, against a real Kafka and the real model; ARGS for pytest'
 	@echo 'make test-all                          all tests with their full counts of examples, also of campaigns and benchmarks: for CI'
@@ -79,7 +80,7 @@ demo: $(STAMP)
 	@.venv/bin/reflink-worker demo \
 		$(if $(PAPERS),--papers '$(PAPERS)') $(if $(CATALOG),--catalog '$(CATALOG)') $(if $(SOURCE),--source '$(SOURCE)') $(if $(EXPECTED),--expected '$(EXPECTED)') \
 		$(if $(SNAPSHOT),--snapshot '$(SNAPSHOT)') $(if $(KEEP),--keep '$(KEEP)') $(if $(PROFILE),--profile '$(PROFILE)') \
-		$(if $(JSON),--json '$(JSON)') $(if $(NO_SECOND_ACT),--no-second-act)
+		$(if $(ENGINE),--engine '$(ENGINE)') $(if $(JSON),--json '$(JSON)') $(if $(NO_SECOND_ACT),--no-second-act)
 
 # Compiled before the tests, so that no test with a deadline waits for the compiler.
 $(KERNELS): $(STAMP) docker/steps/kernels.py $(shell find reflink -name "*.py" 2>/dev/null)

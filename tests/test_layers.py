@@ -36,7 +36,7 @@ ROOMS: dict[str, str] = {
     "tools": "root config kafka papers ledger",
     "replay": "root config kafka linking tools",
     "devkit": "root config kafka",
-    "demo": "root config kafka catalog papers tools devkit",
+    "demo": "root config kafka catalog papers engine tools devkit",
     "cli": "root config telemetry kafka catalog papers engine linking ledger runtime tools replay demo",
 }
 LONGEST = 300

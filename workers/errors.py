@@ -61,18 +61,6 @@ class BrokerRefused(WorkerError):
     exit_code = 8
 
 
-class ServiceUnavailable(WorkerError):
-    """A service that a stage needs beside Kafka does not answer. A running worker tries the batch again; a start ends."""
-
-    exit_code = 9
-
-
-class ServiceRefused(WorkerError):
-    """A service that a stage needs beside Kafka refuses the client, and no retry can help."""
-
-    exit_code = 8
-
-
 class StoreFailed(WorkerError):
     """The state folder cannot be written or read: full, forbidden, or the ledger's store in it was damaged and is removed."""
 
@@ -89,3 +77,15 @@ class LoadRefused(WorkerError):
     """A load sent nothing: files of a source are missing, or too many works would be removed."""
 
     exit_code = 12
+
+
+class ServiceUnavailable(WorkerError):
+    """A service that a stage needs beside Kafka does not answer. A running worker tries the batch again; a start ends."""
+
+    exit_code = 13
+
+
+class ServiceRefused(WorkerError):
+    """A service that a stage needs beside Kafka refuses the client, and no retry can help."""
+
+    exit_code = 14

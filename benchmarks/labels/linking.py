@@ -16,6 +16,7 @@ from reflink.evaluation.judges import HeldOut
 from reflink.evaluation.linking import link_held_out
 from reflink.evaluation.run import build_catalog, default_encoder
 from reflink.evaluation.vectors import CachedEncoder
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.verdict import evidence, judge
 
@@ -51,7 +52,7 @@ class Library:
 
     def link(self, references: Sequence[Reference], catalog: Catalog, what: str) -> list[Link]:
         """Link each by the shipped verdict: no set here names its citing papers, so none can be held out."""
-        return link_held_out(references, catalog, self.encoder, self.policy, HeldOut.shipped(), what)
+        return link_held_out(references, NativeCandidates(catalog, self.encoder), self.policy, HeldOut.shipped(), what)
 
 
 def mistake(answer: Answer, link: Link) -> dict[str, Any]:

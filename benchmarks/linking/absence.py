@@ -23,11 +23,12 @@ from reflink.catalog import Catalog
 from reflink.evaluation import pubmed
 from reflink.evaluation.calibration import BINS, error_of, reliability, sweep
 from reflink.evaluation.judges import HeldOut
+from reflink.evaluation.linking import link_held_out
 from reflink.evaluation.outcomes import best_of
 from reflink.evaluation.records import read_works
-from reflink.evaluation.run import link_held_out
 from reflink.evaluation.worlds import Groups
 from reflink.linking.absence import absent_given, fit, log_odds_of
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.linking.shares import stepped
 
@@ -53,7 +54,7 @@ def best_candidates(data: Path, sample: int) -> Best:
     cited = list(pubmed.read_references(data / "pubmed"))
     cited = [cited[row] for row in sorted(np.random.default_rng(1).permutation(len(cited))[:sample])]
     truths = {query.reference.id: query.truth for query in pubmed.queries(cited, works.values())}
-    links = link_held_out([each.reference for each in cited], catalog, None, Policy(), HeldOut.shipped(), "linking")
+    links = link_held_out([each.reference for each in cited], NativeCandidates(catalog), Policy(), HeldOut.shipped(), "linking")
     rows = []
     for each, link in zip(cited, links, strict=True):
         truth, best = truths.get(each.reference.id), best_of(link)

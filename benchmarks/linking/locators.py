@@ -24,8 +24,9 @@ from benchmarks import harness
 from benchmarks.machine import describe
 from reflink.blocking.locators import work_places
 from reflink.catalog import Catalog, Manifest
-from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.mapped import MappedWorks
 from reflink.catalog.works import Works
+from reflink.catalog.writing import WorksWriter
 from reflink.entities import Ids, Reference, Work
 from reflink.evaluation.records import Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.worlds import Groups
@@ -58,7 +59,7 @@ def written(works: Iterable[Work], folder: Path) -> MappedWorks:
 def seconds_of_table(works: Sequence[Work]) -> float:
     """Return the seconds that the table of locators adds to a build, per million works."""
     start = time.process_time()
-    builder = HashTableBuilder()
+    builder = HashTableBuilder(wide=True)
     for row, work in enumerate(works):
         for key in work_places(work):
             builder.add(key, row)
@@ -83,7 +84,7 @@ def measure(base: MappedWorks, folder: Path, queries: Sequence[Query], groups: G
     few = references[:_FEW]
     read, remembered = [], []
     for _ in range(rounds):
-        base.work.cache_clear()
+        base.forget()
         read.append(lookups(catalog, few))
         remembered.append(lookups(catalog, few))
     return {

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Final
 
 from benchmarks.merging.sets import Labelled, Pair
-from reflink.catalog.components import union
+from benchmarks.merging.unions import union
 from reflink.entities import Work
 from reflink.grouping import Sameness, keys
 from reflink.merging import Member, Rules, settle

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.merging.scores import Scores, scores
 from benchmarks.merging.sets import Labelled, Pair
+from benchmarks.merging.unions import union
 from reflink.blocking.locators import name_words, number
-from reflink.catalog.components import union
 from reflink.folding import compact, fold
 from reflink.grouping import keys
 

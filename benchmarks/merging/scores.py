@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from benchmarks.merging.sets import Labelled, Pair
-from reflink.catalog.components import union
+from benchmarks.merging.unions import union
 from reflink.evaluation.bootstrap import wilson
 
 

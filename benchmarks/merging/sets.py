@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.labels import dblp_acm, fuzzycat
-from reflink.catalog.components import union
+from benchmarks.merging.unions import union
 from reflink.entities import Ids, Work
 from reflink.evaluation import pubmed
 from reflink.evaluation.records import lines, read_works, reference_of

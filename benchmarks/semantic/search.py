@@ -12,7 +12,7 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -234,8 +234,11 @@ def large_catalog(number: int, dim: int) -> dict[str, float]:
     return figures
 
 
-def synthetic(rng: np.random.Generator, number: int, dim: int) -> dict[str, Any]:
-    """Return the arrays of an index: sums of two of some thousand directions, which are faster to make than random draws."""
+def synthetic(rng: np.random.Generator, number: int, dim: int, ids: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return the arrays of an index: sums of two of some thousand directions, which are faster to make than random draws.
+
+    ``ids``: the ids of the rows; None: their numbers.
+    """
     basis = rng.standard_normal((2, 4096, dim), dtype=np.float32)
     basis /= np.linalg.norm(basis, axis=2, keepdims=True) * np.float32(np.sqrt(2))
 
@@ -244,5 +247,5 @@ def synthetic(rng: np.random.Generator, number: int, dim: int) -> dict[str, Any]
             pairs = rng.integers(0, 4096, (2, min(65_536, number - first)))
             yield (basis[0, pairs[0]] + basis[1, pairs[1]]).astype(np.float16)
 
-    blob, offsets = pack(f"{row:09}" for row in range(number))
+    blob, offsets = pack((f"{row:09}" for row in range(number)) if ids is None else ids)
     return dict(zip(ARRAYS, (blob, offsets, flatfiles.Blocks(blocks(), (number, dim), np.float16)), strict=True))

@@ -13,10 +13,11 @@ from typing import Final
 from reflink.catalog import snapshot
 from reflink.catalog.catalog import Catalog
 from reflink.catalog.encoding import ReusingEncoder, encode_chunks
-from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.mapped import MappedWorks
 from reflink.catalog.reading import read_works
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
+from reflink.catalog.writing import WorksWriter
 from reflink.encoders import NamedEncoder
 from reflink.errors import BadRecord, SnapshotError
 from reflink.journals.building import JournalsBuilder

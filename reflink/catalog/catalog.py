@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from reflink.blocking.locators import BY_YEAR, RULES, reference_places
 from reflink.catalog import doubtful, snapshot, titles
 from reflink.catalog.doubtful import VenuesByCode
-from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.mapped import MappedWorks
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
+from reflink.catalog.writing import writing
 from reflink.encoders import Encodes
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError, UnusableSnapshot
@@ -70,7 +71,7 @@ class Catalog:
     ) -> Self:
         """Return a catalog without works; without vectors if ``dim`` is None, without trigrams if ``lexical_mode`` is None."""
         manifest = Manifest(
-            model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw", places=True
+            model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw"
         )
         vectors = None if dim is None else _semantic().VectorIndex(dim)
         trigrams = None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode)
@@ -104,8 +105,6 @@ class Catalog:
         for name, part, expected in counts:
             if part is not None and len(part) != expected:
                 raise UnusableSnapshot(f"{folder}: damaged: {name} hold {len(part)} works, not {expected}")
-        if manifest.places and works.places is None:
-            raise UnusableSnapshot(f"{folder}: damaged: {WORKS} have no table of places: copy it again or build it again")
         return cls(Works(works), vector_index, trigram_index, manifest, journals)
 
     def __len__(self) -> int:
@@ -135,7 +134,7 @@ class Catalog:
         """Return the ids of works with the reference's locator: first those with its first author, then others, each ascending.
 
         Keys (reflink.blocking.locators) that more than ``most`` works share are ignored. Ids are of single works, not
-        canonical. Empty for an older snapshot without a table of locators (``works.has_places``).
+        canonical.
         """
         found = self.works.at_places(reference_places(reference), most)
         return tuple(sorted(found, key=lambda work_id: (found[work_id].startswith(BY_YEAR), work_id)))
@@ -239,7 +238,6 @@ class Catalog:
             update={
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "works": len(self),
-                "places": True,
                 "place_rules": RULES,
                 "journals": None if self.journals is None else len(self.journals),
                 "vectors": None if self.vectors is None else len(self.vectors),
@@ -252,10 +250,10 @@ class Catalog:
         )
         folder = Path(folder)
         with snapshot.publish(folder, manifest, keep_previous=keep_previous) as new:
-            texts, venues = HashTableBuilder(), VenuesByCode()
-            with WorksWriter(new / WORKS) as writer:
+            texts, venues = HashTableBuilder(folder=new), VenuesByCode()
+            with writing(self.works, new / WORKS) as append:
                 for row, work in enumerate(self.works):
-                    writer.append(work)
+                    append(work)
                     venues.add(work)
                     if self.vectors is not None:
                         texts.add(self.semantic_text(work), row)

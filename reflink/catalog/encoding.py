@@ -40,7 +40,7 @@ class ReusingEncoder:
         self.separator = encoder.separator
         self._encoder = encoder
         self._mode: Mode = mode
-        self._texts = HashTable(arrays["hashes"], arrays["rows"])
+        self._texts = HashTable(**arrays)
         self._works = MappedWorks.open(folder / WORKS)
         self._vectors = VectorIndex.open(folder / VECTORS)
 

@@ -1,7 +1,7 @@
 """The manifest of a snapshot, and the check of the snapshot's files against it.
 
-The manifest lists every file with its size and SHA-256, and ends with a seal, the SHA-256 of the manifest itself. Older
-snapshots have a CRC-32 for each file and no seal; they can be read too.
+The manifest lists every file with its size and SHA-256, and ends with a seal, the SHA-256 of the manifest itself. A snapshot of
+another format is refused: it must be built again.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import re
 from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal
 
+import orjson
 import pydantic
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from reflink.entity_base import bad_record
 from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.storage import checksums
 from reflink.text import SEP, Mode
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MANIFEST: Final = "meta.json"
 
 #: The last line of a manifest: the SHA-256 of the manifest without this line.
@@ -30,25 +31,16 @@ _WHAT_TO_DO: Final = "copy it again or build it again"
 
 
 class File(BaseModel):
-    """A file of a snapshot: its size in bytes and the SHA-256 of its content or, in older snapshots, the CRC-32."""
+    """A file of a snapshot: its size in bytes and the SHA-256 of its content."""
 
     model_config = ConfigDict(frozen=True)
 
     size: int
-    sha256: str | None = None
-    crc32: int | None = None
-
-    @model_validator(mode="after")
-    def _has_a_checksum(self) -> Self:
-        if self.sha256 is None and self.crc32 is None:
-            raise ValueError("a file without checksum")
-        return self
+    sha256: str
 
     def is_same(self, path: Path) -> bool:
         """Whether the content of ``path`` has this checksum."""
-        if self.sha256 is not None:
-            return checksums.sha256(path) == self.sha256
-        return checksums.crc32(path) == self.crc32
+        return checksums.sha256(path) == self.sha256
 
 
 class Manifest(BaseModel):
@@ -56,11 +48,11 @@ class Manifest(BaseModel):
 
     ``mode`` and ``separator``: mode of the vectors' texts and separator of their fields (default: that of SBERT).
     ``lexical_mode``: mode of the trigrams' texts. ``vectors``: number of works, ``trigrams``: number of texts in these indexes
-    (a work has one for each title), None without the index. ``places``: whether there is a table of locators, which older
-    snapshots lack; ``place_rules``: version of its rules (reflink.blocking.locators.RULES), None in older snapshots.
-    ``doubtful``: number of works whose DOI belongs to another journal than their venue (reflink.catalog.doubtful), None in
-    older snapshots. ``journals``: number of journals in the table of journals, None without a table. ``offset``: the first
-    offset of ``topic`` that was not applied. ``topic_id`` distinguishes the topic from a later one of
+    (a work has one for each title), None without the index. ``place_rules``: version of the rules of the table of locators
+    (reflink.blocking.locators.RULES), None in a catalog that was not saved. ``doubtful``: number of works whose DOI belongs to
+    another journal than their venue (reflink.catalog.doubtful), None in a catalog that was not saved. ``journals``:
+    number of journals in the table of journals, None without a table. ``offset``: the first offset of ``topic`` that was not
+    applied. ``topic_id`` distinguishes the topic from a later one of
     the same name.
     """
 
@@ -72,7 +64,6 @@ class Manifest(BaseModel):
     works: int = 0
     vectors: int | None = None
     trigrams: int | None = None
-    places: bool = False
     place_rules: int | None = None
     doubtful: int | None = None
     journals: int | None = None
@@ -155,19 +146,26 @@ def _parsed(path: Path, data: bytes) -> Manifest:
     seal = _SEAL.search(data)
     if seal is not None and hashlib.sha256(data[: seal.start()] + b"\n}").hexdigest().encode() != seal[1]:
         raise UnusableSnapshot(f"{path}: damaged: its content has changed: {_WHAT_TO_DO}")
+    if (version := format_of(data)) not in (None, FORMAT):
+        raise UnusableSnapshot(f"{path.parent}: its format is {version}, this reflink reads {FORMAT}: build the catalog again")
     try:
         manifest = Manifest.model_validate_json(data)
     except pydantic.ValidationError as error:
         raise UnusableSnapshot(f"{path}: damaged, or not a catalog's: {bad_record('manifest', error)}: {_WHAT_TO_DO}") from None
     if "kind" not in manifest.model_fields_set:
         raise UnusableSnapshot(f"{path}: damaged, or not a catalog's: its kind is missing: {_WHAT_TO_DO}")
-    if manifest.format != FORMAT:
-        raise UnusableSnapshot(
-            f"{path.parent}: {MANIFEST} is of format {manifest.format}, this reflink reads {FORMAT}: build the catalog again"
-        )
-    if seal is None and any(file.sha256 is not None for file in manifest.files.values()):
+    if seal is None:
         raise UnusableSnapshot(f"{path}: damaged: its seal is missing: {_WHAT_TO_DO}")
     return manifest
+
+
+def format_of(data: bytes) -> Any:
+    """Return the format in the manifest of a catalog; None if ``data`` is not one."""
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    return found.get("format") if isinstance(found, dict) and found.get("kind") == "reflink-catalog" else None
 
 
 def verify(folder: Path, parts: Collection[str] | None = None) -> Manifest:

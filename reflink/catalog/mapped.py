@@ -1,33 +1,35 @@
-"""The base of a catalog: a mapped file of works as JSON lines, with access by row, id, identifier and locator.
+"""The base of a catalog: mapped works as compressed JSON lines, with access by row, id, identifier and locator.
 
 Opening reads no work and creates no Python object per work. Processes that map the same folder share its pages.
 """
 
 from __future__ import annotations
 
-import mmap
-from array import array
+from bisect import bisect_left
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
-from reflink.blocking.locators import work_places
-from reflink.catalog.components import union
 from reflink.entities import ID_KINDS, Work
 from reflink.errors import UnusableSnapshot
-from reflink.storage import flatfiles
-from reflink.storage.hashtable import ARRAYS, HashTable, HashTableBuilder
+from reflink.storage import compressed_lines, durable, flatfiles
+from reflink.storage.compressed_lines import CompressedLines
+from reflink.storage.hashtable import ARRAYS, WIDE_ARRAYS, HashTable
 
-_LINES: Final = "works.jsonl"
+#: The file of the works in a folder.
+LINES: Final = "works.jsonl.zst"
 _KIND: Final = "works"
-#: The arrays of every folder, and the additional arrays of a folder with a table of locators.
-_ARRAYS: Final = {"offsets": (np.int64, 1), "canonical": (np.uint32, 1), **ARRAYS}
-_PLACES: Final = {f"place_{name}": kind for name, kind in ARRAYS.items()}
+_PLACE: Final = "place_"
+_ARRAYS: Final = {
+    **compressed_lines.ARRAYS,
+    "canonical": (np.uint32, 2),
+    **ARRAYS,
+    **{f"{_PLACE}{name}": kind for name, kind in WIDE_ARRAYS.items()},
+}
 #: Number of cached works, about 2 KB each.
 _REMEMBERED: Final = 2048
 
@@ -47,50 +49,68 @@ def _bears(work: Work, key: str) -> bool:
 class MappedWorks:
     """Rows 0…n-1 of a folder written by ``WorksWriter``.
 
-    ``canonical``: uint32 [n], the row of the smallest id among the works that share identifiers with the row's work, directly
-    or through other works; the row itself if there are none. ``places``: rows by ``work_places``; None in older folders, which
-    lack this table.
+    ``keys``: rows by ``keys_of``; ``places``: rows by ``work_places``. ``canonicals``: uint32 [2, k], ascending rows and, for
+    each, the row of the smallest id among the works that share identifiers with its work, directly or through other works.
+    Rows that are not listed have the smallest id themselves.
     """
 
-    def __init__(self, lines: mmap.mmap | bytes, offsets: NDArray[np.int64], keys: HashTable) -> None:
-        self._offsets, self.keys = offsets, keys
-
-        def line(row: int) -> bytes:
-            return lines[int(offsets[row]) : int(offsets[row + 1]) - 1]
+    def __init__(self, lines: CompressedLines, keys: HashTable, places: HashTable, canonicals: NDArray[np.uint32]) -> None:
+        self._lines, self.keys, self.places, self._canonicals = lines, keys, places, canonicals
+        self._others, self._smallest = canonicals[0].data, canonicals[1].data
 
         def work(row: int) -> Work:
-            return Work.from_json(line(row))
+            return Work.from_json(lines[row])
 
         def find(work_id: str) -> int | None:
             # Lines begin with the id, so comparing their beginning avoids parsing them.
             start = to_json({"id": work_id})[:-1]
-            return next((row for row in keys.candidates(work_id) if line(row).startswith(start)), None)
+            return next((row for row in keys.candidates(work_id) if lines[row].startswith(start)), None)
 
         # The caches hold no reference to this object: without a cycle the last reference to it ends the mapping of its files.
-        #: The JSON of a row without the line feed.
-        self.line = line
         #: Cached lookups of the work of a row, and of the row of an id or None: a work is often looked up again.
         self.work = lru_cache(_REMEMBERED)(work)
         self.find = lru_cache(_REMEMBERED)(find)
-        self.canonical: NDArray[np.uint32] = np.empty(0, np.uint32)
-        self.places: HashTable | None = None
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._lines)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Map the folder. Raises UnusableSnapshot if a file is missing or inconsistent with the others."""
         about, arrays = flatfiles.load(folder, _KIND, _ARRAYS)
-        offsets, lines = arrays["offsets"], flatfiles.map_bytes(folder / _LINES)
-        if not len(offsets) or offsets[-1] != len(lines) or len(arrays["canonical"]) != len(offsets) - 1:
-            raise UnusableSnapshot(f"{folder}: damaged: {_LINES} has {len(lines)} bytes, which its offsets do not fit")
-        works = cls(lines, offsets, HashTable(arrays["hashes"], arrays["rows"]))
-        works.canonical = arrays["canonical"]
-        if about.get("places"):
-            _, arrays = flatfiles.load(folder, _KIND, _PLACES)
-            works.places = HashTable(arrays["place_hashes"], arrays["place_rows"])
-        return works
+        if len(arrays["canonical"]) != 2:
+            raise UnusableSnapshot(f"{folder}: damaged: its canonical rows are not pairs: copy it again or build it again")
+        lines = CompressedLines.open(folder / LINES, arrays, about.get("works", 0))
+        keys, places = (HashTable(*(arrays[f"{prefix}{name}"] for name in ARRAYS)) for prefix in ("", _PLACE))
+        return cls(lines, keys, places, arrays["canonical"])
+
+    def save(self, folder: Path) -> None:
+        """Write the same works to another folder. Raises OSError."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with durable.replacing(folder / LINES) as file:
+            file.write(self._lines.data)
+        self.save_tables(folder)
+
+    def save_tables(self, folder: Path) -> None:
+        """Write all but the file of lines. Raises OSError."""
+        places = {f"{_PLACE}{name}": array for name, array in self.places.arrays().items()}
+        arrays = {**self._lines.arrays(), **self.keys.arrays(), **places, "canonical": self._canonicals}
+        flatfiles.save(folder, _KIND, {"works": len(self)}, arrays)
+
+    def line(self, row: int) -> bytes:
+        """Return the JSON of a row without a line feed."""
+        return self._lines[row]
+
+    def canonical(self, row: int) -> int:
+        """Return the row of the smallest id among the works of the component of ``row``."""
+        at = bisect_left(self._others, row)
+        return self._smallest[at] if at < len(self._others) and self._others[at] == row else row
+
+    def forget(self) -> None:
+        """Empty all caches, for measurements."""
+        self.work.cache_clear()
+        self.find.cache_clear()
+        self._lines.forget()
 
     def bearers(self, key: str) -> dict[int, Work]:
         """Return the works, by row, that have ``key`` as id or identifier."""
@@ -104,76 +124,3 @@ class MappedWorks:
                 waiting += (new := self.bearers(key).keys() - found)
                 found |= new
         return found
-
-
-class WorksWriter:
-    """Write a folder for ``MappedWorks`` work by work; needs 12 bytes of memory per key and 8 per work.
-
-    A context manager: the folder is complete after an exit without an exception. Of works with the same id the last counts.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
-        (folder / _LINES).unlink(missing_ok=True)  # never overwritten, since it may be mapped
-        self._file = (folder / _LINES).open("wb")
-        self._offsets = array("q", [0])
-        self._keys, self._places = HashTableBuilder(), HashTableBuilder()
-
-    def append(self, work: Work) -> None:
-        """Append a work as the next row."""
-        line = work.to_json()
-        self._file.write(line + b"\n")
-        row = len(self._offsets) - 1
-        self._offsets.append(self._offsets[-1] + len(line) + 1)
-        for key in keys_of(work):
-            self._keys.add(key, row)
-        for key in work_places(work):
-            self._places.add(key, row)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._file.close()
-        if kind is None:
-            self._finish()
-
-    def _finish(self) -> None:
-        keys, offsets = self._keys.build(), np.array(self._offsets, dtype=np.int64)
-        works = MappedWorks(flatfiles.map_bytes(self._folder / _LINES), offsets, keys)
-        groups = keys.shared()
-        if superseded := _superseded(works, groups):
-            with WorksWriter(self._folder) as again:
-                for row in range(len(works)):
-                    if row not in superseded:
-                        again.append(works.work(row))
-            return
-        canonical = _canonical_rows(works, groups)
-        places = {f"place_{name}": array for name, array in self._places.build().arrays().items()}
-        arrays: dict[str, NDArray[Any]] = {"offsets": offsets, "canonical": canonical, **keys.arrays(), **places}
-        flatfiles.save(self._folder, _KIND, {"places": True}, arrays)
-
-
-def _superseded(works: MappedWorks, groups: list[list[int]]) -> set[int]:
-    """The rows whose id a later row has too."""
-    found: set[int] = set()
-    for rows in groups:
-        latest: dict[str, int] = {}
-        for row in rows:
-            work_id = works.work(row).id
-            if work_id in latest:
-                found.add(latest[work_id])
-            latest[work_id] = row
-    return found
-
-
-def _canonical_rows(works: MappedWorks, groups: list[list[int]]) -> NDArray[np.uint32]:
-    canonical = np.arange(len(works), dtype=np.uint32)
-    bearers: dict[str, list[int]] = {}
-    for row in sorted({row for rows in groups for row in rows}):
-        for key in keys_of(works.work(row)):
-            bearers.setdefault(key, []).append(row)
-    for members in union(bearers.values()):
-        canonical[members] = min(members, key=lambda row: works.work(row).id)
-    return canonical

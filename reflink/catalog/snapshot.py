@@ -16,10 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import pydantic
-
 from reflink.catalog import doubtful
-from reflink.catalog.manifest import FORMAT, MANIFEST, File, Manifest, of_files, read, verify
+from reflink.catalog.manifest import FORMAT, MANIFEST, File, Manifest, format_of, of_files, read, verify
 from reflink.errors import SnapshotError
 from reflink.storage import durable
 
@@ -39,8 +37,8 @@ def refuse_foreign(folder: Path) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
-        known = "kind" in Manifest.model_validate_json((folder / MANIFEST).read_bytes()).model_fields_set
-    except (OSError, pydantic.ValidationError):
+        known = format_of((folder / MANIFEST).read_bytes()) is not None
+    except OSError:
         known = False
     if not known:
         raise SnapshotError(f"{folder}: exists and is not a catalog: not replaced")

@@ -58,12 +58,9 @@ class Works:
         return found
 
     @property
-    def has_places(self) -> bool:
-        """Whether ``at_places`` can be used.
-
-        It cannot if the base has no table of locators, since the works in growth alone would count as all works.
-        """
-        return self._base is None or self._base.places is not None
+    def unchanged(self) -> MappedWorks | None:
+        """The base if it holds exactly these works."""
+        return None if self._growth or self._hidden else self._base
 
     def at_places(self, keys: Sequence[str], most: int) -> dict[str, str]:
         """Return the works that have one of ``keys`` among their ``work_places``: id → the first such key.
@@ -74,7 +71,7 @@ class Works:
         kept: list[str] = []
         rows: dict[int, None] = {}
         grown: dict[str, None] = {}
-        for key in keys if self.has_places else ():
+        for key in keys:
             growth, mapped = self._placed.candidates(key), self._rows_placed(key, most + 1)
             if len(growth) + len(mapped) <= most:
                 kept.append(key)
@@ -93,7 +90,7 @@ class Works:
 
     def _rows_placed(self, key: str, limit: int) -> list[int]:
         """Return at most ``limit`` base rows with the hash of this locator key."""
-        if self._base is None or self._base.places is None:
+        if self._base is None:
             return []
         rows = self._base.places.rows_of(key)
         return list(islice((row for row in rows if row not in self._hidden) if self._hidden else rows, limit))
@@ -105,7 +102,7 @@ class Works:
         if work_id not in self._growth and self._base is not None:
             row = self._row(work_id)
             if row is not None and row not in self._touched:
-                canonical = int(self._base.canonical[row])
+                canonical = self._base.canonical(row)
                 return work_id if canonical == row else self._base.work(canonical).id
         members = self._component(work_id)
         return members[0] if members else work_id

@@ -164,10 +164,8 @@ def _info(args: argparse.Namespace) -> int:
     rows = table((("", None), ("", None)))
     rows.show_header = False
     for name, value in facts.items():
-        if name == "places":
-            value = "yes" if value else "no: it was built without a table of locators; build it again to find works by locator"
-            if manifest.places and manifest.place_rules != RULES:
-                value = "yes, but for another version of reflink; build it again to find all works by locator"
+        if name == "place_rules" and value != RULES:
+            value = f"{value}, of another version of reflink: build it again to find all works by locator"
         if value is not None:
             rows.add_row(name.replace("_", " "), f"{value:,}" if name == "bytes" else str(value))
     console().print(rows)

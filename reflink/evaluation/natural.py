@@ -59,7 +59,7 @@ def link_lists(
         cited = [each for each in cited if each.reference.id in kept]
     absent = 1 - len(truths) / max(1, len(cited))
     catalog, references = kept_catalog(list(works.values()), None, cache), [each.reference for each in cited]
-    links = link_held_out(references, catalog, None, policy, judges, "linking, PubMed's lists")
+    links = link_held_out(references, NativeCandidates(catalog), policy, judges, "linking, PubMed's lists")
     outcomes: list[Outcome] = []
     mistakes: list[Mistake] = []
     for each, link in zip(cited, links, strict=True):

@@ -223,7 +223,7 @@ class _Session:
         what = f"linking, {name.replace('_', ' ').replace('.', ', ')}"
 
         def linked(part: Sequence[Reference], policy: Policy) -> list[Link]:
-            return link_held_out(part, catalog, self.encoder, policy, self.judges, what)
+            return link_held_out(part, NativeCandidates(catalog, self.encoder), policy, self.judges, what)
 
         if self.learnt:
             links, self.shares[name] = link_learnt(linked, references, self.policy)
@@ -244,7 +244,7 @@ class _Session:
         """Measure the published rule: link the semantic nearest neighbour from a threshold on."""
         always = replace(self.policy, profile="paper", threshold=-1.0)
         links = link_held_out(
-            self.references, catalog, self.encoder, always, self.judges, "the published threshold, open world"
+            self.references, NativeCandidates(catalog, self.encoder), always, self.judges, "the published threshold, open world"
         )
         outcomes = [self._outcome(query, link, catalog, setting) for query, link in zip(self.queries, links, strict=True)]
         self.rule = rule_figures(outcomes, self.policy.threshold)

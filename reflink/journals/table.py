@@ -19,7 +19,7 @@ from reflink.entities import Entity
 from reflink.errors import UnusableSnapshot
 from reflink.journals.names import MAX_NAME, issn_key, name_key, other_keys
 from reflink.storage import durable, flatfiles
-from reflink.storage.hashtable import ARRAYS, HashTable, HashTableBuilder
+from reflink.storage.hashtable import WIDE_ARRAYS, HashTable, HashTableBuilder
 
 _KIND: Final = "journals"
 _LINES: Final = "journals.jsonl"
@@ -55,7 +55,7 @@ class Journals:
         listed = list(journals)
         primary = [journal.lookup_keys() for journal in listed]
         taken = {key for keys in primary for key in keys}
-        builder = HashTableBuilder()
+        builder = HashTableBuilder(wide=True)
         for number, (journal, keys) in enumerate(zip(listed, primary, strict=True)):
             more = dict.fromkeys(key for name in journal.names for key in other_keys(name) if key not in taken)
             for key in (*keys, *more):
@@ -65,11 +65,11 @@ class Journals:
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Map the table in ``folder``. Raises UnusableSnapshot if it is damaged."""
-        about, arrays = flatfiles.load(folder, _KIND, ARRAYS)
+        about, arrays = flatfiles.load(folder, _KIND, WIDE_ARRAYS)
         lines, size = flatfiles.map_bytes(folder / _LINES), about.get("journals", 0)
         if (found := lines[:].count(b"\n")) != size:
             raise UnusableSnapshot(f"{folder}: damaged: {_LINES} has {found} journals, not {size}")
-        return cls(HashTable(arrays["hashes"], arrays["rows"]), lines, size)
+        return cls(HashTable(**arrays), lines, size)
 
     def save(self, folder: Path) -> None:
         """Write the table to ``folder``, for `open`."""

@@ -57,8 +57,6 @@ def semantic_step(
         return links
     shares = absent or [policy.absent] * len(references)
     accepts = {share: policy.accept_at(share) for share in {*shares}}
-    # The second search may find a work that the first does not search, so only a complete first search allows refusing.
-    complete = source.complete and catalog.works.has_places
     cases = [
         Case(reference, _bearers(reference, catalog), catalog.places(reference), catalog, without, share)
         for reference, without, share in zip(references, never, shares, strict=True)
@@ -76,9 +74,9 @@ def semantic_step(
     for (row, case), near in zip(waiting, hits, strict=True):
         link = case.link(max(policy.sure, accepts[case.absent]), judge)
         # Neither the locator nor the title finds a similar work, so the work is not in the catalog. The title alone would not
-        # suffice, since it may be cut short.
+        # suffice, since it may be cut short; nor would a first search without some works, which the second may find.
         unlike = case.best < min(policy.refuse, accepts[case.absent])
-        if link is None and unlike and complete and near and reference_places(case.reference):
+        if link is None and unlike and source.complete and near and reference_places(case.reference):
             link = case.no_link("no-candidate", judge, versions=policy.versions)
         if link is None:
             semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)

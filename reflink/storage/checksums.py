@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,15 +19,6 @@ def sha256(path: Path) -> str:
     """Return the SHA-256 of a file's content as 64 hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def crc32(path: Path) -> int:
-    """Return the CRC-32 of a file's content."""
-    checksum = 0
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            checksum = zlib.crc32(chunk, checksum)
-    return checksum
 
 
 def of_all(paths: Iterable[Path], checksum: Callable[[Path], T]) -> dict[Path, T]:

@@ -37,7 +37,7 @@ def is_small(works: Path) -> bool:
     return next(islice(read_works(works), SMALL, None), None) is None
 
 
-def folder_of(works: Path, cache: Path, linker: LinkerSettings, fallback: FallbackSettings) -> Path:
+def folder_of(works: Path, cache: Path, linker: LinkerSettings, fallback: FallbackSettings, *, indexes: bool = True) -> Path:
     """Return the folder that caches the catalog of a file of works; its name covers everything that determines the catalog.
 
     That is the file's content, the model, how it computes, the modes and the formats.
@@ -46,7 +46,7 @@ def folder_of(works: Path, cache: Path, linker: LinkerSettings, fallback: Fallba
     how = (linker.model, linker.device, precision, linker.semantic_mode, fallback.lexical_mode, snapshot.FORMAT, LAYOUT, RULES)
     with works.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
-    digest.update(repr(how).encode())
+    digest.update(repr(how if indexes else (snapshot.FORMAT, RULES)).encode())
     return cache / "catalogs" / digest.hexdigest()[:16]
 
 
@@ -56,17 +56,24 @@ def build(
     linker: LinkerSettings,
     fallback: FallbackSettings,
     report: Callable[[str], object] = lambda _: None,
+    *,
+    indexes: bool = True,
 ) -> Path:
-    """Return the catalog folder of a file of works; ``reflink catalog build`` creates it if missing. Raises LocalSetupError."""
-    folder = folder_of(works, cache, linker, fallback)
+    """Return the catalog folder of a file of works; ``reflink catalog build`` creates it if missing. Raises LocalSetupError.
+
+    Without ``indexes`` it has records and keys only, for a pipeline with a search engine.
+    """
+    folder = folder_of(works, cache, linker, fallback, indexes=indexes)
     if not (folder / snapshot.MANIFEST).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         report(f"building the catalog of {works} for this and later runs in {folder}")
-        modes = ["--mode", linker.semantic_mode, "--lexical-mode", fallback.lexical_mode]
-        encoder = ["--device", linker.device, "--precision", linker.precision]
-        model = [] if linker.model is None else ["--model", linker.model]
+        options = ["--no-vectors", "--no-trigrams"]
+        if indexes:
+            options = ["--mode", linker.semantic_mode, "--lexical-mode", fallback.lexical_mode]
+            options += ["--device", linker.device, "--precision", linker.precision]
+            options += [] if linker.model is None else ["--model", linker.model]
         command = [sys.executable, "-m", "reflink.cli", "catalog", "build", str(works), "--out", str(folder)]
-        if subprocess.run([*command, *modes, *encoder, *model], check=False).returncode != 0:
+        if subprocess.run([*command, *options], check=False).returncode != 0:
             raise LocalSetupError(f"`reflink catalog build {works}` failed; the next run continues it")
     return folder
 

@@ -13,7 +13,7 @@ from typing import Final
 from reflink.cli.inputs import add_follow_links
 from reflink.errors import ReflinkError
 from reflink.terminal import complain
-from workers.devkit.requirements import BOOTSTRAP, missing_needs
+from workers.devkit.requirements import BOOTSTRAP, URLS, missing_needs
 from workers.signals import handling
 
 # Every command of reflink-worker imports this module, so ``run`` imports its own dependencies only when it is called.
@@ -63,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--snapshot", type=Path, metavar="DIR", help="a folder that `reflink catalog build` created from the catalog"
     )
     parser.add_argument("--profile", choices=["paper", "production"], help="how references are decided (default: production)")
+    parser.add_argument(
+        "--engine",
+        choices=["opensearch"],
+        help=f"search candidates in a local OpenSearch, or in the engine of {URLS}, instead of vectors and trigrams",
+    )
     parser.add_argument("--no-second-act", action="store_true", help="skip the second act")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep the broker's data, the workers' state and logs in this folder"
@@ -91,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
                 expected=expected,
                 snapshot=arguments.snapshot,
                 profile=arguments.profile,
+                engine=arguments.engine,
                 keep=arguments.keep,
                 json=arguments.json,
                 brokers=os.environ.get(BOOTSTRAP) or None,
@@ -113,6 +119,8 @@ def chosen(arguments: argparse.Namespace) -> tuple[Path, Path, Path | None]:
     for option, path in given.items():
         if path is not None and not path.exists():
             raise ReflinkError(f"--{option}: {path} does not exist")
+    if arguments.engine is not None and arguments.profile == "paper":
+        raise ReflinkError("--engine: the profile paper searches vectors and trigrams")
     if arguments.source is not None and arguments.catalog is None:
         raise ReflinkError("--source: name the files of the source with --catalog")
     if arguments.json is not None and not arguments.json.absolute().parent.is_dir():

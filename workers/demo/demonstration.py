@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from workers.config import settings as configuration
 from workers.config.settings import FallbackSettings, KafkaSettings, LinkerSettings
 from workers.demo import catalogs, second_act, summary
 from workers.demo.display import Display
+from workers.demo.engine import engine
 from workers.demo.first_act import FirstAct
 from workers.demo.outcomes import OutcomeReader
 from workers.demo.papers import expect_papers, waves
@@ -25,7 +26,7 @@ from workers.demo.rest import Rest
 from workers.demo.scenes import read_scenes
 from workers.devkit.broker import Broker
 from workers.devkit.jars import KAFKA, default_cache, jars
-from workers.devkit.processes import WORKERS, Pipeline
+from workers.devkit.processes import WORKERS, Pipeline, Worker
 from workers.kafka.topics import TOPICS, TopicAdmin
 
 PARTITIONS: Final = 6
@@ -42,6 +43,7 @@ _IDLE_COMMIT_S: Final = 0.3
 class Demonstration:
     """The inputs and options of a run.
 
+    ``engine``: the kind of search engine to run with; None: the catalog's own indexes.
     ``brokers`` None: the run starts its own broker; else it creates its topics on these brokers and deletes them at the end.
     ``second_act``: a folder of scenes to play after the papers; None: papers only.
     """
@@ -51,6 +53,7 @@ class Demonstration:
     expected: Path | None = None
     snapshot: Path | None = None
     profile: str | None = None
+    engine: str | None = None
     keep: Path | None = None
     json: Path | None = None
     brokers: str | None = None
@@ -71,7 +74,8 @@ class Demonstration:
             with display.step("topics"), TopicAdmin(kafka) as admin:
                 admin.create(PARTITIONS, -1)
             works, snapshot = self._load(kafka, folder, display)
-            pipeline = stack.enter_context(self._pipeline(kafka, folder, snapshot, display))
+            searched = {} if self.engine is None else stack.enter_context(engine(folder, display))
+            pipeline = stack.enter_context(self._pipeline(kafka, folder, snapshot, searched, display))
             reader = stack.enter_context(OutcomeReader(kafka))
             rest = stack.enter_context(Rest(kafka, pipeline))
             act = FirstAct(kafka, pipeline, reader, rest, display, folder / "pointers", self.follow_links)
@@ -124,6 +128,7 @@ class Demonstration:
                 configuration.read(LinkerSettings),
                 configuration.read(FallbackSettings),
                 display.print,
+                indexes=self.engine is None,
             )
         snapshot = None if source is None else catalogs.linked_copy(source, folder / "catalog")
         with display.counting("works into the catalog topic") as progress:
@@ -132,8 +137,11 @@ class Demonstration:
         return count, snapshot
 
     @contextmanager
-    def _pipeline(self, kafka: KafkaSettings, folder: Path, snapshot: Path | None, display: Display) -> Iterator[Pipeline]:
-        chosen: dict[str, Any] = {"catalog_snapshot": snapshot, "profile": self.profile}
+    def _pipeline(
+        self, kafka: KafkaSettings, folder: Path, snapshot: Path | None, searched: Mapping[str, Any], display: Display
+    ) -> Iterator[Pipeline]:
+        chosen: dict[str, Any] = {"catalog_snapshot": snapshot, "profile": self.profile, **searched}
+        workers: tuple[Worker, ...] = ("indexer", *WORKERS) if searched else WORKERS
         pipeline = Pipeline(
             folder,
             kafka_bootstrap_servers=kafka.kafka_bootstrap_servers,
@@ -144,8 +152,8 @@ class Demonstration:
             **{name: value for name, value in chosen.items() if value is not None},
         )
         try:
-            with display.step(f"workers: {', '.join(WORKERS)}"):
-                for worker in WORKERS:
+            with display.step(f"workers: {', '.join(workers)}"):
+                for worker in workers:
                     pipeline.start(worker, SLOT)
                 pipeline.wait_ready()
             yield pipeline

@@ -21,7 +21,7 @@ READ: Final[dict[Worker, tuple[str, ...]]] = {
     "fallback": ("fallback",),
     "ledger": ("outcomes", "catalog"),
 }
-_FOLLOWERS: Final = ("linker", "fallback", "ledger")
+_FOLLOWERS: Final = ("linker", "fallback", "ledger", "indexer")
 #: Time between two checks: long enough for a ledger to start handling records that it has just read.
 _APART_S: Final = 0.3
 

@@ -29,7 +29,7 @@ from reflink.errors import ReflinkError
 from workers.devkit.ports import free_port
 
 Worker = Literal["parser", "linker", "fallback", "ledger", "indexer"]
-#: The workers of every installation; an indexer runs only with a search engine.
+#: The workers of every pipeline. An indexer runs only beside a search engine.
 WORKERS: Final[tuple[Worker, ...]] = ("parser", "linker", "fallback", "ledger")
 
 #: The command that runs a worker.

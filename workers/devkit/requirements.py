@@ -11,6 +11,7 @@ from workers.devkit.errors import LocalSetupError
 from workers.devkit.jars import KAFKA, default_cache, java
 
 BOOTSTRAP: Final = "REFLINK_KAFKA_BOOTSTRAP_SERVERS"
+URLS: Final = "REFLINK_ENGINE_URLS"
 
 
 def missing_needs(environment: Mapping[str, str]) -> Iterator[str]:

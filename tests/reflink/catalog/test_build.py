@@ -12,7 +12,8 @@ import pytest
 from reflink.catalog import Catalog, encoding
 from reflink.catalog.build import build
 from reflink.catalog.encoding import encode_chunks
-from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.mapped import MappedWorks
+from reflink.catalog.writing import WorksWriter
 from reflink.errors import SnapshotError
 from reflink.text import SEP
 from tests.data import ROOT
@@ -180,5 +181,5 @@ def test_a_killed_build_is_resumed(tmp_path: Path) -> None:
     # The chunk in progress at the kill is lost, and the renamed chunk.
     assert 200 - 8 * (len(before) - 1) <= len(encoder.encoded) <= 200 - 8 * (len(before) - 2)
     build(source, tmp_path / "at-once", encoder=FakeEncoder())
-    for name in ("works/works.jsonl", "vectors/vectors.npy", "works/canonical.npy"):
+    for name in ("works/works.jsonl.zst", "vectors/vectors.npy", "works/canonical.npy"):
         assert (out / name).read_bytes() == (tmp_path / "at-once" / name).read_bytes()

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from reflink.blocking.locators import reference_places, work_places
 from reflink.catalog import Catalog, snapshot
-from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.mapped import MappedWorks
 from reflink.catalog.works import Works
+from reflink.catalog.writing import WorksWriter
 from reflink.entities import Reference, Work
-from reflink.errors import UnusableSnapshot
 from reflink.storage.hashtable import GrowingTable, HashTableBuilder
 from tests.profiles import examples
-from tests.reflink.catalog.works_of import colliding, without_locators
+from tests.reflink.catalog.works_of import colliding
 
 # Few values, so that works often share a locator.
 names = st.lists(st.sampled_from(["Meyer", "Meyer-Li", "Li", "de Li"]), max_size=2).map(tuple)
@@ -122,33 +122,6 @@ def test_the_last_line_of_an_id_has_the_locator(tmp_path: Path) -> None:
     catalog = Catalog(Works(MappedWorks.open(tmp_path)), None, None, snapshot.Manifest())
     assert catalog.places(MEYER) == ("b",)
     assert catalog.places(MEYER.model_copy(update={"volume": "6"})) == ("a",)
-
-
-def test_a_snapshot_without_locators_finds_nothing_by_locator_until_it_is_saved_again(tmp_path: Path) -> None:
-    folder = tmp_path / "catalog"
-    catalog = empty()
-    catalog.add([work_at("a"), work_at("b")])
-    assert catalog.save(folder).places
-    without_locators(folder)
-    assert not snapshot.read(folder).places
-    old = Catalog.open(folder, verify=True)
-    assert old.works.get("a") == work_at("a")
-    assert (old.places(MEYER), old.works.has_places) == ((), False)
-    old.add([work_at("c")])
-    old.remove(["a"])
-    assert old.places(MEYER) == (), "the works added since alone would be incomplete"
-    assert old.save(folder).places
-    assert Catalog.open(folder).places(MEYER) == ("b", "c")
-
-
-def test_a_missing_table_of_locators_is_refused_if_the_manifest_names_it(tmp_path: Path) -> None:
-    folder = tmp_path / "catalog"
-    empty().save(folder)
-    without_locators(folder)
-    old = snapshot.read(folder)
-    (folder / "meta.json").write_bytes(old.model_copy(update={"places": True}).to_bytes())
-    with pytest.raises(UnusableSnapshot, match="no table of places"):
-        Catalog.open(folder)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=20))

@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink.catalog.mapped import MappedWorks, WorksWriter
+from reflink.catalog.mapped import MappedWorks
 from reflink.catalog.works import Works
+from reflink.catalog.writing import WorksWriter
 from reflink.entities import Ids, Work
 from tests.profiles import examples
 from tests.reflink.catalog.works_of import brute_force, colliding, keys, some_works, work, work_ids

@@ -9,7 +9,7 @@ from reflink.blocking.locators import RULES
 from reflink.catalog import Catalog, snapshot
 from reflink.entities import Link, Paper, Work
 from reflink.journals.table import Journal
-from tests.reflink.catalog.works_of import FakeEncoder, without_locators
+from tests.reflink.catalog.works_of import FakeEncoder
 from tests.reflink.cli.conftest import WORKS, Reflink
 
 LIVAK = "doi:10.1000/livak"
@@ -127,7 +127,7 @@ def test_a_catalog_is_built_described_and_searched(reflink: Reflink, works: Path
     assert f"reflink: {out}: 3 works" in answer.err
     (info,) = reflink("catalog", "info", out, "--json", "--check").json
     assert (info["works"], info["trigrams"], info["vectors"], info["lexical_mode"]) == (3, 3, None, "Raw")
-    assert re.search(r"places +yes", reflink("catalog", "info", out).out)
+    assert re.search(rf"place rules +{RULES} *$", reflink("catalog", "info", out).out, re.MULTILINE)
     for spelling in ("doi:10.1000/LIVAK", "https://doi.org/10.1000/livak", "PMID: 11846609"):
         found = reflink("catalog", "find", out, "--id", spelling, "--json")
         assert LIVAK in [line["id"] for line in found.json], spelling
@@ -141,23 +141,14 @@ def test_a_catalog_is_built_described_and_searched(reflink: Reflink, works: Path
     assert reflink("catalog", "find", out, "--title", "?!").code == 2
 
 
-def test_info_reports_a_missing_table_of_locators(reflink: Reflink, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rules", [RULES - 1, RULES + 1])
+def test_info_reports_locators_by_other_rules(reflink: Reflink, tmp_path: Path, rules: int) -> None:
     Catalog.empty(lexical_mode=None).save(tmp_path / "old")
-    without_locators(tmp_path / "old")
-    shown = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
-    assert "places no: it was built without a table of locators; build it again" in shown
-    (info,) = reflink("catalog", "info", tmp_path / "old", "--json", "--check").json
-    assert info["places"] is False
-
-
-@pytest.mark.parametrize("rules", [None, RULES - 1])
-def test_info_reports_locators_by_other_rules(reflink: Reflink, tmp_path: Path, rules: int | None) -> None:
-    Catalog.empty(lexical_mode=None).save(tmp_path / "old")
-    assert "other rules" not in reflink("catalog", "info", tmp_path / "old").out
+    assert "another version" not in reflink("catalog", "info", tmp_path / "old").out
     manifest = snapshot.read(tmp_path / "old")
     (tmp_path / "old" / snapshot.MANIFEST).write_bytes(manifest.model_copy(update={"place_rules": rules}).to_bytes())
     shown = " ".join(reflink("catalog", "info", tmp_path / "old").out.split())
-    assert "places yes, but for another version of reflink; build it again" in shown
+    assert f"place rules {rules}, of another version of reflink: build it again" in shown
 
 
 def test_invalid_lines_are_counted_and_fatal_only_with_strict(reflink: Reflink, works: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from reflink.evaluation.linking import link_held_out
 from reflink.evaluation.records import Listing, read_queries, read_works, without_identifiers
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, is_removed
+from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.verdict import Evidence, Model
 from reflink.verdict.judge import shipped
@@ -114,7 +115,7 @@ def test_references_are_linked_in_order_by_the_model_of_their_paper(tmp_path: Pa
     fields = {"title": CITED.title, "last_names": CITED.authors, "venue": CITED.venue, "year": CITED.year, "position": 1}
     papers = ["pmcid:PMC1", "pmcid:PMC2", "pmcid:PMC1", "pmcid:PMC3"]
     references = [Reference.from_dict({**fields, "id": f"{paper}#{n}", "citing": paper}) for n, paper in enumerate(papers)]
-    links = link_held_out(references, catalog, encoder, Policy(), judges, "linking")
+    links = link_held_out(references, NativeCandidates(catalog, encoder), Policy(), judges, "linking")
     assert [link.reference for link in links] == [reference.id for reference in references]
     assert [link.cited for link in links] == [None, CITED.id, None, CITED.id]
 

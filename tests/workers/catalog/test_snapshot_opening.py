@@ -109,7 +109,7 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "a flipped bit": lambda folder: flip(folder / "trigrams" / "postings.npy"),
     "a torn manifest": lambda folder: cut(folder / MANIFEST),
     "a lost manifest": lambda folder: (folder / MANIFEST).unlink(),
-    "a cut file": lambda folder: cut(folder / "works" / "works.jsonl"),
+    "a cut file": lambda folder: cut(folder / "works" / "works.jsonl.zst"),
     "a lost file": lambda folder: (folder / "works" / "rows.npy").unlink(),
     "another format": lambda folder: changed(folder, format=0),
     "too old": lambda folder: changed(folder, created=OLD),

@@ -1,0 +1,1 @@
+"""Cost of a catalog's works on disk: size, lookups, building."""

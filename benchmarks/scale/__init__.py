@@ -1,0 +1,1 @@
+"""Large catalogs, and the accuracy of linkers on them."""
