@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from workers.config import settings
+from workers.config.indexer import IndexerSettings
 from workers.config.settings import KafkaSettings
 
 CHART: Final = Path(__file__).resolve().parent / "reflink"
 SCHEMA: Final = CHART / "values.schema.json"
 MODELS: Final[tuple[type[KafkaSettings], ...]] = (
-    settings.ParserSettings, settings.LinkerSettings, settings.FallbackSettings, settings.LedgerSettings,
+    settings.ParserSettings, settings.LinkerSettings, settings.FallbackSettings, settings.LedgerSettings, IndexerSettings,
 )  # fmt: skip
 #: Settings that the chart sets itself, from values with other names or for reasons of its own.
 OWN: Final = frozenset((
     "kafka_bootstrap_servers", "kafka_security_protocol", "kafka_sasl_mechanism", "kafka_sasl_username",
     "kafka_sasl_password", "kafka_ssl_cafile", "kafka_ssl_certfile", "kafka_ssl_keyfile", "kafka_ssl_password",
     "kafka_ssl_check_hostname", "topic_prefix", "slot", "state_dir", "http_host", "http_port", "catalog_copy",
-    "catalog_snapshot",
+    "catalog_snapshot", "engine", "engine_urls", "engine_index", "engine_username", "engine_password", "engine_ca_file",
+    "engine_timeout_s", "engine_hits", "engine_wider_hits", "engine_shards", "engine_replicas",
 ))  # fmt: skip
 _KEPT: Final = ("type", "enum", "const", "pattern", "minLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"

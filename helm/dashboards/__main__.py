@@ -10,6 +10,7 @@ from typing import Final
 
 from helm.dashboards.catalog import catalog
 from helm.dashboards.continuous import continuous
+from helm.dashboards.engine import engine
 from helm.dashboards.gpu import gpu
 from helm.dashboards.overview import overview
 from helm.dashboards.quality import quality
@@ -21,6 +22,7 @@ DASHBOARDS: Final[dict[str, Callable[[], str]]] = {
     "workers": workers,
     "gpu": gpu,
     "catalog": catalog,
+    "engine": engine,
     "continuous": continuous,
     "quality": quality,
 }

@@ -16,14 +16,36 @@ from workers.devkit.search_flavours import FLAVOURS
 
 SERVICES = compose()["services"]
 WORKERS = ("parser", "linker", "fallback", "ledger")
-OURS = (*WORKERS, "topics")
+OURS = (*WORKERS, "indexer", "topics")
 
 
 def test_only_kafka_starts_without_a_profile():
     assert [name for name, service in SERVICES.items() if "profiles" not in service] == ["kafka"]
     profiles = {name: service["profiles"] for name, service in SERVICES.items() if name != "kafka"}
-    assert profiles.pop("opensearch") == ["search"]
-    assert set(map(tuple, profiles.values())) == {("all",)}
+    assert {name for name, each in profiles.items() if each == ["search"]} == {"opensearch", "indexer"}
+    # Compose refuses a service that depends on one of a profile that is not chosen.
+    assert profiles.pop("topics") == ["all", "search"]
+    assert {tuple(each) for each in profiles.values()} == {("all",), ("search",)}
+
+
+def test_the_profile_of_a_service_has_all_that_it_waits_for():
+    for name, service in SERVICES.items():
+        for each in service.get("depends_on", ()):
+            assert set(service.get("profiles", ())) <= set(SERVICES[each].get("profiles", service.get("profiles", ()))), name
+
+
+def test_linker_and_fallback_search_in_the_node_that_the_indexer_fills():
+    indexer = environment_of(SERVICES["indexer"])
+    assert SERVICES["indexer"]["command"] == ["indexer"]
+    assert SERVICES["indexer"]["depends_on"]["opensearch"] == {"condition": "service_healthy"}
+    assert indexer["REFLINK_ENGINE_URLS"] == "http://opensearch:9200"
+    for name in WORKERS:
+        variables = environment_of(SERVICES[name])
+        if name in ("linker", "fallback"):
+            assert variables["REFLINK_ENGINE"] == "${REFLINK_ENGINE:-native}"
+            assert variables["REFLINK_ENGINE_URLS"] == indexer["REFLINK_ENGINE_URLS"]
+        else:
+            assert not [each for each in variables if "ENGINE" in each]
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -95,6 +117,9 @@ def test_the_configuration_of_prometheus_is_valid_and_scrapes_every_worker():
     assert {tuple(each["targets"]): each["labels"] for each in job["static_configs"]} == {
         (f"{worker}:9464",): {"worker": worker, "pod": worker} for worker in WORKERS
     }
+    # As a fixed target it would be down without its profile.
+    assert job["dns_sd_configs"] == [{"names": ["indexer"], "type": "A", "port": 9464}]
+    assert {each["target_label"] for each in job["relabel_configs"]} == {"worker", "pod"}
 
 
 def test_grafana_reads_the_charts_dashboards_from_prometheus():

@@ -12,6 +12,7 @@ import pytest
 
 from tests.data import ROOT
 from tests.docker.files import DOCKER, DOCKERFILE, SCRIPTS, compose, instructions, kept, sources
+from workers.config.indexer import IndexerSettings
 from workers.config.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -20,7 +21,7 @@ VERSION = PROJECT["version"]
 PROGRAMS = Path(sys.executable).parent
 SETTINGS = {
     f"REFLINK_{name.upper()}"
-    for model in (ParserSettings, LinkerSettings, FallbackSettings, LedgerSettings)
+    for model in (ParserSettings, LinkerSettings, FallbackSettings, LedgerSettings, IndexerSettings)
     for name in model.model_fields
 }
 

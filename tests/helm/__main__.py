@@ -4,13 +4,14 @@
 
 Papers arrive at a pace, then four times as fast for a minute, then at the pace again. The catalog contains the works that
 these papers cite, and one in two hundred of the others. A minute before the end, one work in ten is added, and a few others
-are removed. Needs the extra bench (matplotlib).
+are removed. Needs the extra bench (matplotlib). ``--engine`` draws the dashboard of a search engine, without it the others.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import shutil
 import sys
 import tempfile
 import time
@@ -24,7 +25,7 @@ from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from reflink.jats import parse
 from tests.data import ROOT
-from tests.helm.expressions import RULES
+from tests.helm.expressions import DASHBOARDS, RULES
 from tests.helm.observed import Observed, observed
 from workers.catalog.bulk_load import load
 from workers.config.settings import FallbackSettings, LinkerSettings
@@ -32,6 +33,7 @@ from workers.demo import catalogs
 from workers.demo.papers import Published, publish_wave, waves
 from workers.devkit.broker import Broker
 from workers.devkit.ports import free_port
+from workers.devkit.search_engine import SearchEngine
 from workers.kafka.bulk_producer import Sender
 
 #: Minutes and multiple of the pace.
@@ -122,6 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--works", type=Path, required=True, help="works to choose the catalog from")
     parser.add_argument("--pace", type=float, default=12.0, help="papers a minute in quiet times")
     parser.add_argument("--out", type=Path, required=True, help="where the pictures go")
+    parser.add_argument("--engine", action="store_true", help="with a search engine and an indexer; draw only their dashboard")
     parser.add_argument("--hold", type=float, default=0.0, metavar="MINUTES", help="how long Prometheus stays afterwards")
     given = parser.parse_args(argv)
     with ExitStack() as stack:
@@ -129,15 +132,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         papers = chosen(given.papers, len(list(due(given.pace))), folder / "papers")
         works = catalog_of(papers, given.works, folder / "works.jsonl")
         held_back(works, folder / "late.jsonl")
-        snapshot = catalogs.build(works, folder, LinkerSettings(), FallbackSettings(), print)
+        engine = stack.enter_context(SearchEngine.start()).urls if given.engine else []
+        snapshot = None if engine else catalogs.build(works, folder, LinkerSettings(), FallbackSettings(), print)
         broker = stack.enter_context(Broker.start(port=free_port()))
-        watched = observed(broker.address, folder, works, snapshot=snapshot, every_s=EVERY_S, rules=RULES)
+        watched = observed(broker.address, folder, works, snapshot=snapshot, engine=engine, every_s=EVERY_S, rules=RULES)
         running = stack.enter_context(watched)
         print(f"Prometheus: {running.prometheus.url}", flush=True)
         send(running, folder / "papers", given.pace, partial(change, works, folder / "late.jsonl", running))
         time.sleep(AFTER_S)
         minutes = sum(each for each, _ in PHASES) + AFTER_S / 60
-        done = draw(["--prometheus", running.prometheus.url, "--minutes", f"{minutes:g}", "--out", str(given.out)])
+        boards = folder / "dashboards"
+        boards.mkdir()
+        for path in DASHBOARDS:
+            if (path.stem == "engine") == given.engine:
+                shutil.copy(path, boards)
+        where = ["--dashboards", str(boards), "--out", str(given.out)]
+        done = draw(["--prometheus", running.prometheus.url, "--minutes", f"{minutes:g}", *where])
         time.sleep(given.hold * 60)
     return done
 

@@ -20,6 +20,9 @@ BROKERS: Final = "kafka-1.kafka:9092,kafka-2.kafka:9092"
 #: The dashboards are the largest objects, and equal in all installs.
 _BARE: Final = "monitoring.dashboards.enabled=false"
 
+#: Nodes of a search engine, one with an address of version 6.
+_NODES: Final = "engine.urls={https://search-1:9200,https://[fd00::1]:9201}"
+
 #: Installs by name: presets, of which later ones take precedence, and single values.
 INSTALLS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "plain": ((), ()),
@@ -41,6 +44,12 @@ INSTALLS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         (_BARE, "workers.ledger.autoscaling.enabled=true", "workers.linker.strategy.type=Recreate"),
     ),
     "everything": (("everything",), ()),
+    "large-catalog": (("large-catalog",), (_BARE, _NODES)),
+    "large-catalog-secured": (
+        ("large-catalog", "secured"),
+        (_BARE, _NODES, "engine.tls.ca.configMap=engine-ca", "workers.indexer.engine.auth.secret=reflink-engine-writer"),
+    ),
+    "engine-without-snapshots": (("small-node",), (_NODES, "engine.kind=opensearch", "catalog.source=topic")),
     "two-pools": (
         ("gpu-pool",),
         (_BARE, "workers.linker-cpu.command=linker", "workers.linker-cpu.autoscaling.maxReplicas=4",
@@ -48,6 +57,9 @@ INSTALLS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
          "workers.linker-cpu.resources.limits.memory=8Gi", "settings.REFLINK_PRECISION=fp16"),
     ),
 }  # fmt: skip
+
+#: Installs with the nodes of ``_NODES``.
+ENGINE_INSTALLS: Final = tuple(name for name, (_, values) in INSTALLS.items() if _NODES in values)
 
 Manifest = dict[str, Any]
 

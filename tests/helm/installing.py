@@ -75,7 +75,8 @@ def _install(plane: ControlPlane, install: str) -> str:
 
 def _pods(plane: ControlPlane, install: str) -> str:
     """Wait for a pod of each workload; return the reasons for missing ones, empty if there are none."""
-    wanted = {pod["metadata"]["labels"]["app.kubernetes.io/component"] for _, pod in pods(install)} - {"snapshot", "check"}
+    tools = {"snapshot", "load", "reindex", "check"}
+    wanted = {pod["metadata"]["labels"]["app.kubernetes.io/component"] for _, pod in pods(install)} - tools
 
     def missing() -> set[str]:
         there = plane.api.items(f"/api/v1/namespaces/{install}/pods")

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.helm.chart import INSTALLS, manifests, named, set_manifests
+from workers.config.indexer import IndexerSettings
 from workers.config.settings import CatalogSettings, FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
 
-MODELS = {"parser": ParserSettings, "linker": LinkerSettings, "fallback": FallbackSettings, "ledger": LedgerSettings}
+MODELS = {
+    "parser": ParserSettings, "linker": LinkerSettings, "fallback": FallbackSettings, "ledger": LedgerSettings,
+    "indexer": IndexerSettings,
+}  # fmt: skip
+#: Installs whose workers read the topic.
+WITHOUT_SNAPSHOTS = ("plain", "engine-without-snapshots")
 FOLLOWERS = [name for name, model in MODELS.items() if issubclass(model, CatalogSettings)]
 
 
@@ -31,7 +37,7 @@ def test_followers_mount_the_snapshots_read_only(install):
         labels = each["spec"]["template"]["metadata"]["labels"]
         data = named(manifests(install, "ConfigMap"), each["metadata"]["name"])["data"]
         mounts = {one["mountPath"]: one for one in each["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]}
-        if install != "plain" and labels["app.kubernetes.io/component"] in FOLLOWERS:
+        if install not in WITHOUT_SNAPSHOTS and labels["app.kubernetes.io/component"] in FOLLOWERS:
             assert data["REFLINK_CATALOG_SNAPSHOT"] == "/var/lib/reflink/catalogs/current"
             assert mounts["/var/lib/reflink/catalogs"]["readOnly"] is True
         else:
@@ -48,13 +54,13 @@ def test_the_job_writes_the_volume_that_workers_read():
     assert volume in pod["volumes"]
     mount = next(each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "catalogs")
     assert not mount.get("readOnly")
-    for name in FOLLOWERS:
+    for name in ("linker", "fallback"):
         assert volume in spec(found, name)["volumes"]
 
 
 def test_a_gpu_pool_copies_the_snapshot_to_the_disk_of_the_node():
     found = manifests("gpu-pool")
-    for name in FOLLOWERS:
+    for name in ("linker", "fallback"):
         one = spec(found, name)
         volumes = {each["name"]: each for each in one["volumes"]}
         mounts = {each["name"]: each for each in one["containers"][0]["volumeMounts"]}

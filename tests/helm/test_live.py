@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,24 +12,18 @@ from helm.dashboards.querying import QueryFailed, filled
 from schemas import LinkEvent
 from tests.data import CACHE, ROOT
 from tests.helm.expressions import RULES, Panel, Rule, panels, rules, selectors, without_comparisons, without_offsets
-from tests.helm.observed import Observed, observed
+from tests.helm.observed import VARIABLES, Observed, observed, soon
 from tests.kafka import read_all, send
 from workers.config.settings import FallbackSettings, LinkerSettings
 from workers.demo import catalogs
-from workers.demo.papers import Published, publish_wave, waves
+from workers.demo.papers import waves
 from workers.devkit.broker import Broker
-from workers.kafka.bulk_producer import Sender
 
 pytestmark = pytest.mark.full
 
 EXAMPLES = ROOT / "examples"
-#: Values of Grafana's variables that select everything.
-VARIABLES = {"namespace": ".*", "worker": ".*", "pod": ".*", "__rate_interval": "15m"}
-#: Scrapes and evaluations come every second.
-PATIENCE_S = 60.0
-#: Maximum time until the last of the demo's links, which takes a few seconds.
-DONE_S = 120.0
-
+#: The dashboard and the rules of a search engine: test_live_engine.py has a run with one.
+ENGINE = "engine"
 #: Panels that are empty in a correct run. Without its comparisons, their expression must have data.
 EMPTY_PANELS = {
     "GPU memory in use": "no device: its memory is 0, and 0 of 0 is no share",
@@ -52,7 +43,7 @@ def watched(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with observed(broker.address, folder, works, snapshot=snapshot, rules=RULES, idle_commit_s=0.2) as running:
         # Twice: a new counter has no rate before its first increase.
         for wave in waves(EXAMPLES / "papers") * 2:
-            publish(running, wave)
+            running.publish(wave)
         withdraw_a_cited_work(running)
         yield running
 
@@ -64,40 +55,15 @@ def withdraw_a_cited_work(running: Observed) -> None:
     send(running.kafka, "catalog", [(cited[0].encode(), None)])
 
 
-def publish(running: Observed, wave: Path) -> None:
-    """Send a wave and wait until its last outcome is committed."""
-    with Sender(running.kafka) as sender:
-        pointers = Path(running.pipeline.settings["pointer_root"])
-        assert all(publish_wave(wave, sender, Published(), pointer_root=pointers))
-    deadline = time.monotonic() + DONE_S
-    while running.waiting():
-        running.pipeline.check()
-        assert time.monotonic() < deadline, f"{running.waiting()} records still wait; logs: {running.pipeline.logs}"
-        time.sleep(0.1)
-
-
-def soon(query: Callable[[], list[Any]]) -> list[Any]:
-    """Return the first result that is not empty; an empty list after the deadline."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := query()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return found
-
-
-def numbers(running: Observed, expression: str) -> list[dict[str, Any]]:
-    """Return the series with a finite value now. Raises QueryFailed."""
-    return [each for each in running.prometheus.queries.instant(expression) if math.isfinite(float(each["value"][1]))]
-
-
-@pytest.mark.parametrize("panel", panels(), ids=str)
+@pytest.mark.parametrize("panel", [panel for panel in panels() if panel.dashboard != ENGINE], ids=str)
 def test_a_panel_shows_data(watched: Observed, panel: Panel):
     # This Prometheus has no data of yesterday.
     expression = without_offsets(filled(panel.expression, VARIABLES))
     if panel.title in EMPTY_PANELS:
-        assert not numbers(watched, expression), f"{panel.title} has data: take it off the list"
+        assert not watched.numbers(expression), f"{panel.title} has data: take it off the list"
         found = soon(lambda: watched.prometheus.queries.instant(without_comparisons(expression)))
     else:
-        found = soon(lambda: numbers(watched, expression))
+        found = soon(lambda: watched.numbers(expression))
     assert found, expression
     for series in found:
         assert set(re.findall(r"{{(\w+)}}", panel.legend)) <= set(series["metric"]), "a legend would have a hole"
@@ -109,16 +75,16 @@ def test_the_link_rate_of_a_panel_equals_that_of_the_workers(watched: Observed):
     def equal() -> list[dict[str, Any]]:
         done = sum(each.metrics().sum("reflink_outcomes_total", reason="") for each in watched.pipeline.processes)
         all_ = sum(each.metrics().sum("reflink_outcomes_total") for each in watched.pipeline.processes)
-        return [each for each in numbers(watched, expression) if float(each["value"][1]) == pytest.approx(done / all_)]
+        return [each for each in watched.numbers(expression) if float(each["value"][1]) == pytest.approx(done / all_)]
 
-    assert soon(equal), numbers(watched, expression)
+    assert soon(equal), watched.numbers(expression)
 
 
 #: Rules about the series of a load, which is a job: tests/workers/cli/test_loading.py has them from a real one.
 PUSHED = "sources"
 
 
-@pytest.mark.parametrize("rule", [rule for rule in rules() if rule.file != PUSHED], ids=str)
+@pytest.mark.parametrize("rule", [rule for rule in rules() if rule.file not in (PUSHED, ENGINE)], ids=str)
 def test_the_selectors_of_a_rule_have_data(watched: Observed, rule: Rule):
     queries = watched.prometheus.queries
     queries.instant(rule.expression)  # the whole expression must at least be valid
@@ -141,6 +107,6 @@ def test_invalid_and_empty_expressions_fail(watched: Observed):
     """The tests above can fail."""
     with pytest.raises(QueryFailed, match="parse error"):
         watched.prometheus.queries.instant("sum(")
-    assert not numbers(watched, 'reflink_records_in_total{topic="none"}')
-    assert not numbers(watched, "reflink_nothing_total")
-    assert not numbers(watched, "0 * up / 0"), "a share of nothing is no data"
+    assert not watched.numbers('reflink_records_in_total{topic="none"}')
+    assert not watched.numbers("reflink_nothing_total")
+    assert not watched.numbers("0 * up / 0"), "a share of nothing is no data"

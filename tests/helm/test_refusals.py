@@ -6,13 +6,14 @@ import pytest
 
 from tests.helm.chart import CHART, INSTALLS, KUBERNETES, choice, helm
 
+ENGINE = "engine.kind=opensearch engine.urls={https://search:9200}"
 #: Values, separated by spaces, and words of the message.
 REFUSED = {
     "worker.parser.replicas=2": "additional properties 'worker' not allowed",
     "workers.parser.replica=2": "at '/workers/parser': additional properties 'replica' not allowed",
     "workers.parser.replicas=two": "at '/workers/parser/replicas': got string, want integer",
     "workers.Parser.replicas=2": "additional properties 'Parser' not allowed",
-    "workers.reader.replicas=2": "workers.reader.command is reader: it must be parser, linker, fallback or ledger",
+    "workers.reader.replicas=2": "workers.reader.command is reader: it must be parser, linker, fallback, ledger or indexer",
     "workers.parser.kind=DaemonSet": "at '/workers/parser/kind': value must be one of 'Deployment', 'StatefulSet'",
     "workers.parser.strategy.type=Rolling": "value must be one of 'RollingUpdate', 'Recreate'",
     "workers.linker.strategy.maxSurge=0":
@@ -58,6 +59,24 @@ REFUSED = {
     "catalog.snapshots.keep=1": "at '/catalog/snapshots/keep': minimum: got 1, want 2",
     "catalog.source=volume workers.linker.gpu.count=1":
         "vectors made on a GPU are fp16 and on a CPU fp32, and the linker would refuse the snapshot",
+    "engine.kind=solr": "at '/engine/kind': value must be one of 'native', 'opensearch'",
+    "engine.kind=opensearch": "engine.urls is needed with engine.kind=opensearch: the nodes of your search engine",
+    "engine.urls={https://search:9200}": "is set and engine.kind=native uses no search engine: set engine.kind=opensearch",
+    "engine.auth.secret=user": "is set and engine.kind=native uses no search engine",
+    "engine.urls={search:9200}": "at '/engine/urls/0': 'search:9200' does not match pattern",
+    "engine.urls={https://search}": "at '/engine/urls/0': 'https://search' does not match pattern",
+    "engine.urls={https://user:word@search:9200}": "at '/engine/urls/0'",
+    "engine.index=Works": "at '/engine/index': 'Works' does not match pattern",
+    "engine.shards=0": "at '/engine/shards': minimum: got 0, want 1",
+    "engine.hits=1001": "at '/engine/hits': maximum: got 1,001, want 1,000",
+    "engine.auth.password=x": "at '/engine/auth': additional properties 'password' not allowed",
+    f"{ENGINE} engine.tls.ca.secret=ca engine.tls.ca.configMap=ca": "the CA certificates come from one of them",
+    f"{ENGINE.replace('https', 'http')} engine.tls.ca.secret=ca": "no URL of engine.urls begins with https",
+    f"{ENGINE} settings.REFLINK_PROFILE=paper": "REFLINK_PROFILE=paper needs engine.kind=native: the method as published",
+    f"{ENGINE} workers.linker.settings.REFLINK_PROFILE=paper": "a search engine has none (workers.linker)",
+    f"{ENGINE} workers.linker.gpu.count=1": "a linker with a search engine computes no vectors and uses no GPU",
+    f"{ENGINE} catalog.source=volume catalog.snapshots.gpu.count=1": "a snapshot for a search engine has no vectors",
+    "settings.REFLINK_ENGINE=opensearch": "at '/settings': additional properties 'REFLINK_ENGINE' not allowed",
     "image.pullPolicy=always": "value must be one of 'Always', 'IfNotPresent', 'Never'",
     "image.digest=sha256:1": "at '/image/digest'",
     f"image.digest=sha256:{'a' * 64} workers.linker.gpu.count=1": "pods with a GPU need another",

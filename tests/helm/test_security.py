@@ -6,11 +6,13 @@ import re
 
 import pytest
 
-from tests.helm.chart import INSTALLS, manifests, named, pods, set_manifests, text
+from tests.helm.chart import ENGINE_INSTALLS, INSTALLS, manifests, named, pods, set_manifests, text
 
 every_install = pytest.mark.parametrize("install", INSTALLS)
 #: Kinds of volumes that the restricted standard allows.
-VOLUMES = {"configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
+VOLUMES = {"configMap", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
+#: Ports of the nodes of the search engine, by install.
+ENGINE_PORTS = {"everything": {9200}, **{name: {9200, 9201} for name in ENGINE_INSTALLS}}
 
 
 def containers(pod):
@@ -111,7 +113,7 @@ def test_mutual_tls_brings_certificate_key_and_password():
 
 
 @every_install
-def test_the_network_policy_covers_every_pod_and_lets_out_to_kafka_only(install):
+def test_the_network_policy_covers_every_pod_and_lets_out_to_kafka_and_the_engine_only(install):
     policies = manifests(install, "NetworkPolicy")
     for name, pod in pods(install):
         labels = pod["metadata"]["labels"].items()
@@ -120,7 +122,8 @@ def test_the_network_policy_covers_every_pod_and_lets_out_to_kafka_only(install)
         for each in covering:
             assert each["spec"]["policyTypes"] == ["Ingress", "Egress"]
             ports = {port["port"] for rule in each["spec"]["egress"] for port in rule["ports"]}
-            assert ports == {53, 9092} | ({443} if install == "everything" else set())
+            others = ENGINE_PORTS.get(install, set()) | ({443} if install == "everything" else set())
+            assert ports == {53, 9092} | others
 
 
 def test_the_hook_runs_before_anything_else_is_there():

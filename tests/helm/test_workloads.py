@@ -8,14 +8,31 @@ from collections import Counter
 import pytest
 import yaml
 
-from tests.helm.chart import CHART, INSTALLS, KUBERNETES, helm, manifests, named, pods, set_manifests, workloads
+from tests.helm.chart import (
+    CHART,
+    ENGINE_INSTALLS,
+    INSTALLS,
+    KUBERNETES,
+    helm,
+    manifests,
+    named,
+    pods,
+    set_manifests,
+    workloads,
+)
 from workers.config import settings
+from workers.config.indexer import IndexerSettings
 from workers.config.unknown_names import unknown_names
 from workers.ledger.stage import LedgerStage
 from workers.linking.fallback_stage import FallbackStage
 from workers.linking.linker_stage import LinkerStage
 from workers.papers.stage import ParserStage
 
+#: The model of the settings of each worker.
+MODELS = {
+    "parser": settings.ParserSettings, "linker": settings.LinkerSettings, "fallback": settings.FallbackSettings,
+    "ledger": settings.LedgerSettings, "indexer": IndexerSettings,
+}  # fmt: skip
 STAGES = {each.name: each for each in (ParserStage, LinkerStage, FallbackStage, LedgerStage)}
 every_install = pytest.mark.parametrize("install", INSTALLS)
 
@@ -36,8 +53,9 @@ def environment(install, workload):
 
 
 @every_install
-def test_all_four_workers_are_installed(install):
-    assert {component(each) for each in workloads(install)} == set(STAGES)
+def test_all_four_workers_are_installed_and_an_indexer_with_an_engine(install):
+    with_engine = install in (*ENGINE_INSTALLS, "everything")
+    assert {component(each) for each in workloads(install)} == set(STAGES) | ({"indexer"} if with_engine else set())
     for each in workloads(install):
         assert container(each)["args"] == [component(each)]
         assert each["kind"] == ("StatefulSet" if component(each) == "ledger" else "Deployment")
@@ -61,9 +79,13 @@ def test_settings_are_known_and_complete(install):
         assert found["REFLINK_STATE_DIR"] == "/var/lib/reflink/state"
         assert found["REFLINK_SLOT"] == {"fieldRef": {"fieldPath": "metadata.name"}}
         texts = {name: value for name, value in found.items() if isinstance(value, str)}
-        model = getattr(settings, f"{component(each).title()}Settings")
+        model = MODELS[component(each)]
         # Secrets have no value here; any will do.
-        secret = {name: "x" for name, value in found.items() if name.startswith("REFLINK_KAFKA") and not isinstance(value, str)}
+        secret = {
+            name: "x"
+            for name, value in found.items()
+            if name.startswith(("REFLINK_KAFKA", "REFLINK_ENGINE")) and not isinstance(value, str)
+        }
         values = {name.removeprefix("REFLINK_").lower(): value for name, value in (texts | secret).items()}
         settings.read(model, slot="x", **{name: value for name, value in values.items() if name in model.model_fields})
 
@@ -76,8 +98,10 @@ def test_probes_use_the_open_port(install):
         paths = {kind: one[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")}
         assert {probe["port"] for probe in paths.values()} == {"metrics"}
         # Liveness begins with the process; only readiness shows that catalog and model are loaded.
-        assert paths["startup"]["path"] == paths["readiness"]["path"] == "/health/ready"
+        assert paths["readiness"]["path"] == "/health/ready"
         assert paths["liveness"]["path"] == "/health/live"
+        # An indexer that fills an index for hours must not be restarted.
+        assert paths["startup"]["path"] == ("/health/live" if component(each) == "indexer" else "/health/ready")
 
 
 def test_labels_are_texts_if_names_are_numbers():

@@ -26,8 +26,9 @@ from workers.kafka.topics import TopicAdmin
 
 log = logging.getLogger(__name__)
 
-#: Manifest fields that identify the model and the texts of a snapshot's indexes.
-_KIND: Final = ("model", "precision", "mode", "separator", "lexical_mode")
+#: Manifest fields that identify the model and the texts of a snapshot's vectors, and the texts of its trigrams.
+_OF_VECTORS: Final = ("model", "precision", "mode", "separator")
+_OF_TRIGRAMS: Final = ("lexical_mode",)
 
 #: Callback that receives the number of events applied and the total number to apply.
 Progress = Callable[[int, int], object]
@@ -66,9 +67,9 @@ class Made:
 def make(
     out: Path,
     settings: LinkerSettings,
-    encoder: NamedEncoder,
+    encoder: NamedEncoder | None,
     *,
-    lexical_mode: Mode,
+    lexical_mode: Mode | None,
     keep: int,
     source: Path | None = None,
     progress: Progress = lambda *_: None,
@@ -78,20 +79,14 @@ def make(
     The builder continues from the previous snapshot. If that is unusable, missing or of another model, it continues from
     ``source`` if this is bound to the topic. Otherwise it reads the topic from its beginning and reuses the vectors that
     ``source``, or else the previous snapshot, has for the same texts. After an exception the existing snapshots are unchanged.
-    ``keep``: number of snapshots to keep, including the new one.
+    ``encoder`` and ``lexical_mode``: None makes a snapshot without vectors and without trigrams, for workers with a search
+    engine; it may continue a snapshot that has them. ``keep``: number of snapshots to keep, including the new one.
 
     Raises SnapshotError if another process builds in ``out``, a snapshot there is of another topic or cluster, or writing
     fails; WrongTopic if the topic is missing or misconfigured.
     """
     began = time.monotonic()
-    empty = Catalog.empty(
-        dim=encoder.dim,
-        model=encoder.name,
-        precision=encoder.precision,
-        mode=settings.semantic_mode,
-        separator=encoder.separator,
-        lexical_mode=lexical_mode,
-    )
+    empty = _empty(encoder, settings.semantic_mode, lexical_mode)
     with generations.alone(out):
         with TopicAdmin(settings) as admin:
             admin.check(["catalog"])
@@ -101,11 +96,24 @@ def make(
         before = generations.current(out)
         catalog = _beginning(out / generations.CURRENT, source, settings, empty, origin)
         start = catalog.offset
-        if not catalog.manifest.created and start < end:
+        if encoder is not None and not catalog.manifest.created and start < end:
             encoder = _with_vectors_of(source, before, encoder, settings.semantic_mode)
         _follow(catalog, settings, encoder, end, progress)
         folder, what = _kept(before, catalog, as_of, origin) or (_written(out, catalog, as_of, origin, keep), WRITTEN)
         return Made(what, folder, len(catalog), catalog.offset, catalog.offset - start, time.monotonic() - began)
+
+
+def _empty(encoder: NamedEncoder | None, mode: Mode, lexical_mode: Mode | None) -> Catalog:
+    if encoder is None:
+        return Catalog.empty(lexical_mode=lexical_mode)
+    return Catalog.empty(
+        dim=encoder.dim,
+        model=encoder.name,
+        precision=encoder.precision,
+        mode=mode,
+        separator=encoder.separator,
+        lexical_mode=lexical_mode,
+    )
 
 
 def _beginning(current: Path, source: Path | None, settings: LinkerSettings, empty: Catalog, origin: _Origin) -> Catalog:
@@ -121,11 +129,12 @@ def _beginning(current: Path, source: Path | None, settings: LinkerSettings, emp
                     f"{folder}: a snapshot of {manifest.topic} on cluster {manifest.cluster}, and this is {origin.topic} on "
                     f"cluster {origin.cluster}: choose another folder"
                 )
-            if differ := _differences(manifest, empty.manifest):
+            if differ := _differences(manifest, empty):
                 log.warning("a snapshot of another kind is not gone on from", extra={"folder": str(folder), "differ": differ})
                 continue
         chosen = settings.model_copy(update={"catalog_snapshot": folder, "catalog_copy": None})
-        catalog = open_catalog(chosen, vectors=True, trigrams=True, empty=empty)
+        vectors, trigrams = empty.vectors is not None, empty.trigrams is not None
+        catalog = open_catalog(chosen, vectors=vectors, trigrams=trigrams, empty=empty)
         if catalog.manifest.created:
             return catalog
     return empty
@@ -173,12 +182,14 @@ def _manifest(folder: Path) -> Manifest | None:
         return None  # opening the snapshot reports the error
 
 
-def _differences(manifest: Manifest, wanted: Manifest) -> list[str]:
-    differ = [name for name in _KIND if getattr(manifest, name) != getattr(wanted, name)]
-    return differ + [part for part in ("vectors", "trigrams") if getattr(manifest, part) is None]
+def _differences(manifest: Manifest, wanted: Catalog) -> list[str]:
+    fields = (*(_OF_VECTORS if wanted.vectors is not None else ()), *(_OF_TRIGRAMS if wanted.trigrams is not None else ()))
+    differ = [name for name in fields if getattr(manifest, name) != getattr(wanted.manifest, name)]
+    parts = (("vectors", wanted.vectors), ("trigrams", wanted.trigrams))
+    return differ + [name for name, index in parts if index is not None and getattr(manifest, name) is None]
 
 
-def _follow(catalog: Catalog, settings: LinkerSettings, encoder: NamedEncoder, end: int, progress: Progress) -> None:
+def _follow(catalog: Catalog, settings: LinkerSettings, encoder: NamedEncoder | None, end: int, progress: Progress) -> None:
     start = catalog.offset
     if start >= end:
         return

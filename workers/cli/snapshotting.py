@@ -20,8 +20,9 @@ _EPILOG: Final = """\
 Continues from DIR/current, reads the catalog topic up to its current end, writes DIR/<time>-<offset> and points DIR/current
 to it. Workers with REFLINK_CATALOG_SNAPSHOT=DIR/current open it at their next start; running workers are not affected.
 Model, modes and precision are settings of the linker (REFLINK_MODEL, REFLINK_PRECISION, ...) and of the fallback
-(REFLINK_LEXICAL_MODE). Without new events the command writes nothing. Run it at least every three days: workers refuse
-snapshots older than three and a half days. A killed run does not change DIR/current; the next run removes its files.
+(REFLINK_LEXICAL_MODE). With REFLINK_ENGINE=opensearch the snapshot has neither vectors nor trigrams. Without new events the
+command writes nothing. Run it at least every three days: workers refuse snapshots older than three and a half days. A killed
+run does not change DIR/current; the next run removes its files.
 
   reflink-worker snapshot --out catalogs                          e.g. from a CronJob
   reflink-worker snapshot --out catalogs --from built/            the first, with the vectors of `reflink catalog build`
@@ -67,7 +68,8 @@ def _snapshot(arguments: argparse.Namespace) -> int:
     from workers.telemetry import logs
 
     settings = configuration.read(LinkerSettings)
-    lexical_mode = configuration.read(FallbackSettings).lexical_mode
+    native = settings.engine == "native"
+    lexical_mode = configuration.read(FallbackSettings).lexical_mode if native else None
     watched = sys.stderr.isatty()
     logs.set_up("WARNING" if watched or arguments.quiet else settings.log_level, worker="snapshot")
     logged_at = time.monotonic()
@@ -83,7 +85,7 @@ def _snapshot(arguments: argparse.Namespace) -> int:
         made = make(
             arguments.out,
             settings,
-            load_encoder(settings, settings.precision),
+            load_encoder(settings, settings.precision) if native else None,
             lexical_mode=lexical_mode,
             keep=arguments.keep,
             source=arguments.source,

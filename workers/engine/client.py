@@ -22,6 +22,8 @@ from workers.telemetry import metrics
 #: States that another attempt may not meet: overload, and nodes that start, leave or lack a copy of a shard.
 _TRANSIENT: Final = frozenset((408, 429, 500, 502, 503, 504))
 _ERRORS: Final = {404: NotFound, 409: Conflict}
+#: The kinds of requests by which the metrics count.
+_REQUESTS: Final = ("search", "watermark", "bulk", "refresh", "index")
 _MAX_DEAD_S: Final = 5.0
 _QUOTED: Final = 300
 
@@ -33,6 +35,8 @@ class Engine:
         """Raises BadSettings for an invalid address or a missing file. Connects to no node."""
         self.settings = settings
         nodes = _nodes(settings)
+        for request in _REQUESTS:  # so that the first failure counts as an increase
+            metrics.ENGINE_FAILURES.labels(request)
         self._transport = Transport(
             nodes,
             max_retries=len(nodes),

@@ -76,6 +76,7 @@ class IndexerService:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.stop)
         settings = self.settings
+        metrics.START_TIME.set(time.time())
         health = HealthServer(settings.http_host, settings.http_port, live=self._live, ready=self._ready)
         health.start()
         try:

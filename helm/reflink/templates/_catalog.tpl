@@ -34,7 +34,7 @@ topic from its beginning.
 {{- end }}
 {{- end -}}
 
-{{/* Volumes of a worker that follows the catalog. Takes root. */}}
+{{/* Volumes of a worker that follows the catalog. Takes root and worker. */}}
 {{- define "reflink.catalog.volumes" -}}
 {{- $catalog := .root.Values.catalog -}}
 {{- if eq $catalog.source "init" }}
@@ -44,10 +44,21 @@ topic from its beginning.
 - name: catalogs
   persistentVolumeClaim:
     claimName: {{ include "reflink.catalog.claim" .root }}
-{{- if $catalog.volume.copy }}
+{{- if .worker.copies }}
 - name: catalog-copy
+  {{- with $catalog.volume.copyStorageClassName }}
+  ephemeral:
+    volumeClaimTemplate:
+      spec:
+        accessModes: [ReadWriteOnce]
+        storageClassName: {{ . }}
+        resources:
+          requests:
+            storage: {{ $catalog.volume.copySize }}
+  {{- else }}
   emptyDir:
     sizeLimit: {{ $catalog.volume.copySize }}
+  {{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -6,8 +6,8 @@ Every template that speaks of workers begins with this, so that adding one is an
 {{- $worker := mergeOverwrite (deepCopy .root.Values.workerDefaults) (deepCopy (index .root.Values.workers .name)) -}}
 {{- $_ := set $worker "name" .name -}}
 {{- $_ := set $worker "command" ($worker.command | default .name) -}}
-{{- if not (hasKey (include "reflink.inputs" .root | fromYaml) $worker.command) -}}
-{{- fail (printf "workers.%s.command is %s: it must be parser, linker, fallback or ledger" .name $worker.command) -}}
+{{- if not (has $worker.command (list "parser" "linker" "fallback" "ledger" "indexer")) -}}
+{{- fail (printf "workers.%s.command is %s: it must be parser, linker, fallback, ledger or indexer" .name $worker.command) -}}
 {{- end -}}
 {{- range list "REFLINK_MIN_PROBABILITY" "REFLINK_LINK_PRECISION" "REFLINK_ABSENT" -}}
 {{- if hasKey $worker.settings . -}}
@@ -15,10 +15,16 @@ Every template that speaks of workers begins with this, so that adding one is an
 {{- end -}}
 {{- end -}}
 {{- $_ := set $worker "fullname" (printf "%s-%s" (include "reflink.fullname" .root) .name) -}}
-{{- $_ := set $worker "scaled" (and .root.Values.autoscaling.enabled $worker.autoscaling.enabled) -}}
+{{- if and (eq $worker.command "indexer") (eq .root.Values.engine.kind "native") -}}{{- $_ := set $worker "enabled" false -}}{{- end -}}
+{{- $_ := include "reflink.engine.check" (dict "root" .root "worker" $worker) -}}
+{{- /* The indexer has no consumer group, whose lag would scale it. */}}
+{{- $_ := set $worker "scaled" (and .root.Values.autoscaling.enabled $worker.autoscaling.enabled (ne $worker.command "indexer")) -}}
 {{- $_ := set $worker "maxReplicas" (int ($worker.autoscaling.maxReplicas | default .root.Values.topics.partitions)) -}}
 {{- /* The ledger reads the topic into its state folder and needs no snapshot. */}}
-{{- $_ := set $worker "follows" (and (has $worker.command (list "linker" "fallback")) (ne .root.Values.catalog.source "topic")) -}}
+{{- $_ := set $worker "follows" (and (has $worker.command (list "linker" "fallback" "indexer")) (ne .root.Values.catalog.source "topic")) -}}
+{{- /* The indexer reads its snapshot once, from beginning to end. */}}
+{{- $copies := and (eq .root.Values.catalog.source "volume") .root.Values.catalog.volume.copy (ne $worker.command "indexer") -}}
+{{- $_ := set $worker "copies" (and $worker.follows $copies) -}}
 {{- toYaml $worker -}}
 {{- end -}}
 
@@ -42,9 +48,12 @@ REFLINK_HTTP_PORT: "9464"
 {{- end }}
 {{- if .worker.follows }}
 REFLINK_CATALOG_SNAPSHOT: /var/lib/reflink/catalogs/current
-{{- if and (eq .root.Values.catalog.source "volume") .root.Values.catalog.volume.copy }}
+{{- if .worker.copies }}
 REFLINK_CATALOG_COPY: /var/lib/reflink/catalog-copy
 {{- end }}
+{{- end }}
+{{- with include "reflink.engine.settings" . }}
+{{ . }}
 {{- end }}
 {{- range $name, $value := $settings }}
 {{ $name }}: {{ include "reflink.text" $value | quote }}
@@ -89,8 +98,8 @@ spec:
     whenDeleted: {{ $worker.state.whenDeleted }}
     whenScaled: {{ $worker.state.whenScaled }}
   {{- else }}
-  # A rollout has failed only after a pod has exceeded its startup time.
-  progressDeadlineSeconds: {{ max 600 (add $worker.startupSeconds 300) }}
+  # A rollout has failed only after a pod has exceeded its startup time. An indexer may fill an index for hours.
+  progressDeadlineSeconds: {{ ternary 604800 (max 600 (add $worker.startupSeconds 300)) (eq $worker.command "indexer") }}
   strategy:
     type: {{ $worker.strategy.type }}
     {{- if eq $worker.strategy.type "RollingUpdate" }}
@@ -143,6 +152,7 @@ spec:
                 fieldRef:
                   fieldPath: metadata.name
             {{- with include "reflink.kafka.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
+            {{- with include "reflink.engine.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
             {{- /* Otherwise it would use as many threads as the node has cores. The search of the linker uses the threads of the encoder. */}}
             {{- $names := list "OMP_NUM_THREADS" }}
             {{- $settings := include "reflink.worker.settings" $scope | fromYaml }}
@@ -154,9 +164,13 @@ spec:
           ports:
             - name: metrics
               containerPort: 9464
+          {{- if eq $worker.command "indexer" }}
+          # An indexer may fill an index for hours before it is ready; a restart would begin again.
+          {{- else }}
           # A worker loads model and catalog, or the ledger its works, before it joins its group and becomes ready.
+          {{- end }}
           startupProbe:
-            httpGet: {path: /health/ready, port: metrics}
+            httpGet: {path: /health/{{ ternary "live" "ready" (eq $worker.command "indexer") }}, port: metrics}
             periodSeconds: 5
             timeoutSeconds: 3
             failureThreshold: {{ ceil (divf $worker.startupSeconds 5) }}
@@ -180,12 +194,13 @@ spec:
             - name: catalogs
               mountPath: /var/lib/reflink/catalogs
               readOnly: true
-            {{- if and (eq $root.Values.catalog.source "volume") $root.Values.catalog.volume.copy }}
+            {{- if $worker.copies }}
             - name: catalog-copy
               mountPath: /var/lib/reflink/catalog-copy
             {{- end }}
             {{- end }}
             {{- with include "reflink.kafka.mounts" $scope | trim }}{{ . | nindent 12 }}{{ end }}
+            {{- with include "reflink.engine.mounts" $scope | trim }}{{ . | nindent 12 }}{{ end }}
             {{- with $worker.extraVolumeMounts }}{{ toYaml . | nindent 12 }}{{ end }}
       volumes:
         - name: scratch
@@ -201,6 +216,7 @@ spec:
         {{- include "reflink.catalog.volumes" $scope | trim | nindent 8 }}
         {{- end }}
         {{- with include "reflink.kafka.volumes" $scope | trim }}{{ . | nindent 8 }}{{ end }}
+        {{- with include "reflink.engine.volumes" $scope | trim }}{{ . | nindent 8 }}{{ end }}
         {{- with $worker.extraVolumes }}{{ toYaml . | nindent 8 }}{{ end }}
   {{- if $stateful }}
   volumeClaimTemplates:

@@ -77,8 +77,8 @@ def put(kafka: KafkaSettings, *works: Work | str) -> None:
     )
 
 
-def made(out: Path, settings: LinkerSettings, encoder: Words, **more: Any) -> Made:
-    return make(out, settings, encoder, lexical_mode="Raw", **{"keep": 3, **more})
+def made(out: Path, settings: LinkerSettings, encoder: Words | None, **more: Any) -> Made:
+    return make(out, settings, encoder, **{"lexical_mode": "Raw", "keep": 3, **more})
 
 
 def ids(catalog: Catalog) -> list[str]:
@@ -217,6 +217,35 @@ def test_a_snapshot_of_another_model_is_rebuilt(settings: LinkerSettings, encode
     assert snapshot.read(out / "current").model == "words@2"
 
 
+def test_a_snapshot_for_a_search_engine_has_works_alone(settings: LinkerSettings, encoder: Words, tmp_path: Path):
+    out = tmp_path / "catalogs"
+    put(settings, *map(work, range(3)))
+    made(out, settings, encoder)
+    put(settings, work(3), "doi:10.1/0")
+    bare = made(out, settings, None, lexical_mode=None)
+    assert (bare.what, bare.works, bare.events) == ("written", 3, 2), "it continues a snapshot that has vectors"
+    manifest = snapshot.read(out / "current")
+    assert (manifest.vectors, manifest.trigrams) == (None, None)
+    chosen = worker_settings(settings, tmp_path / "state", CatalogSettings, catalog_snapshot=out / "current")
+    catalog = open_catalog(chosen, vectors=False, trigrams=False, empty=Catalog.empty(lexical_mode=None))
+    assert ids(catalog) == [work(number).id for number in (1, 2, 3)]
+    assert catalog.offset == 5
+    put(settings, work(4))
+    again = [made(out, settings, None, lexical_mode=None) for _ in range(2)]
+    assert [(each.what, each.events) for each in again] == [("written", 1), ("unchanged", 0)]
+    anew = made(out, settings, encoder)
+    assert (anew.events, anew.works) == (6, 4), "one with vectors is built anew"
+    assert snapshot.read(out / "current").vectors == 4
+
+
+def test_the_command_makes_a_snapshot_without_vectors_for_a_search_engine(kafka: KafkaSettings, tmp_path: Path):
+    put(kafka, *map(work, range(3)))
+    engine = {"REFLINK_ENGINE": "opensearch", "REFLINK_ENGINE_URLS": "http://nobody:9200", "REFLINK_MODEL": "/no/such/model"}
+    done, rest = command(kafka, tmp_path / "catalogs", **engine).communicate(timeout=120)
+    assert '"works": 3' in done.replace('":3', '": 3'), rest
+    assert snapshot.read(tmp_path / "catalogs" / "current").vectors is None
+
+
 def test_a_snapshot_of_another_topic_is_rejected(settings: LinkerSettings, encoder: Words, broker: Broker, tmp_path: Path):
     out = tmp_path / "catalogs"
     before = made(out, settings, encoder).folder
@@ -317,8 +346,8 @@ def test_a_number_to_keep_below_two_is_rejected(capsys: Any):
     assert "'1' is not a number >= 2" in capsys.readouterr().err
 
 
-def command(kafka: KafkaSettings, out: Path) -> subprocess.Popen[str]:
-    """Start the command with the real model in its own process."""
+def command(kafka: KafkaSettings, out: Path, **more: str) -> subprocess.Popen[str]:
+    """Start the command with the real model in its own process; ``more``: further variables."""
     variables = {
         "REFLINK_KAFKA_BOOTSTRAP_SERVERS": kafka.kafka_bootstrap_servers,
         "REFLINK_TOPIC_PREFIX": kafka.topic_prefix,
@@ -326,7 +355,7 @@ def command(kafka: KafkaSettings, out: Path) -> subprocess.Popen[str]:
     }
     return subprocess.Popen(
         [sys.executable, "-m", "workers.cli", "snapshot", "--out", str(out), "--json"],
-        env={**os.environ, **variables},
+        env={**os.environ, **variables, **more},
         cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
