@@ -10,11 +10,12 @@ import socket
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import SettingsError
 
 from reflink.linking.policy import Policy, Profile, Versions
 from reflink.text import Mode
+from workers.config.absent import Absent
 from workers.config.broker import KafkaSettings as KafkaSettings
 from workers.config.broker import Seconds
 from workers.config.engine import EngineSearchSettings
@@ -22,20 +23,6 @@ from workers.errors import BadSettings
 
 Count = Annotated[int, Field(gt=0)]
 Arithmetic = Literal["auto", "fp32", "bf16", "fp16"]
-
-
-def _share(value: object) -> object:
-    if value != "auto":
-        try:
-            valid = 0 < float(str(value)) < 1
-        except ValueError:
-            valid = False
-        if not valid:
-            raise ValueError("expected auto, or a number above 0 and below 1")
-    return value
-
-
-Absent = Annotated[float | Literal["auto"], BeforeValidator(_share)]
 
 
 class WorkerSettings(KafkaSettings):
@@ -163,6 +150,12 @@ class VerdictSettings(CatalogSettings, EngineSearchSettings):
         "`link.related` without a link; `link` links to it if it is the same work, not an erratum, comment or other "
         "instalment. Linker and fallback need the same value.",
     )
+
+    @model_validator(mode="after")
+    def _requests_fit(self) -> Self:
+        if 4 * self.engine_timeout_s > self.call_deadline_s:
+            raise ValueError("REFLINK_ENGINE_TIMEOUT_S must be at most a quarter of REFLINK_CALL_DEADLINE_S")
+        return self
 
     def check_precision(self, absent: float = Policy().absent) -> None:
         """Raise BadSettings if no links reach ``link_precision`` where a share ``absent`` of the works is absent."""

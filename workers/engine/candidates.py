@@ -7,8 +7,8 @@ version of a result is the older of both. The hits are ranked by s = 2JC/(J+C) o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -20,22 +20,17 @@ from reflink.linking.candidates import Near, lexical_query, members_of, without
 from reflink.linking.policy import Open, Policy
 from reflink.stopwatch import Stopwatch
 from reflink.text import Mode
-from workers.engine.client import Engine, lines
-from workers.engine.errors import EngineError, NotFound
-from workers.engine.index import Version, quoted
+from workers.engine.client import Engine
+from workers.engine.index import Version
 from workers.engine.queries import query, words
-
-#: Only what is read: the engine's answers are otherwise larger than the ids in them.
-_FILTER: Final = "filter_path=" + ",".join(
-    f"responses.{field}" for field in ("status", "error.*", "timed_out", "_shards.failed", "hits.hits.sort")
-)
+from workers.engine.searches import MAX_SEARCHES, find
 
 
 class EngineCandidates:
     """Candidates of one version of the index. ``catalog`` has the records and keys, without vectors and trigrams."""
 
     method: Final[Method] = "lexical"
-    #: Every work has a document, so a work without similar words is absent.
+    #: Every work has a document, so a work without similar words is absent. Works that the engine refused are counted.
     complete: Final = True
 
     def __init__(self, engine: Engine, catalog: Catalog, version: Version, *, hits: int, wider_hits: int) -> None:
@@ -57,43 +52,52 @@ class EngineCandidates:
     ) -> Near:
         """Return the best hits of each reference by trigrams among the works that the engine finds by its fields.
 
-        One request for all references. Raises EngineUnavailable, and EngineError for a query that the engine rejects.
+        One request for 64 references. Raises EngineUnavailable, and EngineError for a query that the engine rejects.
         """
         texts = [lexical_query(reference, policy) for reference in references]
         watch.lap("text")
         never = forbidden or [()] * len(references)
-        found = self._search(references, never, self._hits, wide=False)
-        near = self._ranked(texts, found, never, policy.candidates, policy.lexical_mode)
+        near = self._near(references, texts, never, self._hits, policy.candidates, policy.lexical_mode, wide=False)
         watch.lap("search")
         return near
 
     def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy, k: int, floor: float | None) -> Near:
         """Return the ``k`` best hits of each text by trigrams among the works that the engine finds by all its words."""
-        never = [item.forbidden for item in opens]
-        found = self._search([item.reference for item in opens], never, self._wider_hits, wide=True)
-        near = self._ranked(texts, found, never, k, policy.lexical_mode)
+        references, never = [item.reference for item in opens], [item.forbidden for item in opens]
+        near = self._near(references, texts, never, self._wider_hits, k, policy.lexical_mode, wide=True)
         return near if floor is None else [[hit for hit in hits if hit[1] >= floor] for hits in near]
 
-    def _search(
+    def _near(
+        self,
+        references: Sequence[Reference],
+        texts: Sequence[str],
+        forbidden: Sequence[tuple[str, ...]],
+        size: int,
+        k: int,
+        mode: Mode,
+        *,
+        wide: bool,
+    ) -> Near:
+        near: Near = []
+        for start in range(0, len(references), MAX_SEARCHES):  # which also bounds the texts in memory
+            part = slice(start, start + MAX_SEARCHES)
+            found = self.search(references[part], forbidden[part], size, wide=wide)
+            near += self._ranked(texts[part], found, forbidden[part], k, mode)
+        return near
+
+    def search(
         self, references: Sequence[Reference], forbidden: Sequence[tuple[str, ...]], size: int, *, wide: bool
     ) -> list[list[str]]:
-        """Return the ids of the works that the engine finds for each reference, best first."""
-        asked = [row for row, reference in enumerate(references) if words(reference, wide=wide)]
+        """Return the ids of the works that the engine finds for each reference, best first, forbidden ones among them.
+
+        ``size``: their maximum number without the forbidden ones. Raises as ``near``.
+        """
+        searched = [row for row, reference in enumerate(references) if words(reference, wide=wide)]
+        more = [sum(len(self.catalog.works.members(each)) for each in never) for never in forbidden]
+        queries = [query(references[row], size + more[row], wide=wide) for row in searched]
         found: list[list[str]] = [[] for _ in references]
-        if not asked:
-            return found
-        body: list[object] = []
-        for row in asked:
-            more = sum(len(self.catalog.works.members(each)) for each in forbidden[row])
-            body += [{"allow_partial_search_results": False}, query(references[row], size + more, wide=wide)]
-        target = f"/{quoted(self._version.index)}/_msearch?search_type=dfs_query_then_fetch&{_FILTER}"
-        try:
-            answers = self._engine.call("search", "POST", target, lines(body))["responses"]
-        except NotFound as error:  # another index serves by now
-            raise self._engine.unavailable("search", str(error)) from None
-        for row, answer in zip(asked, answers, strict=True):
-            _check(answer, self._engine)
-            found[row] = [hit["sort"][1] for hit in answer.get("hits", {}).get("hits", ())]
+        for row, ids in zip(searched, find(self._engine, self._version.index, queries), strict=True):
+            found[row] = ids
         return found
 
     def _ranked(
@@ -128,14 +132,3 @@ class EngineCandidates:
             similar = of_works(hit for hit in scored if hit[1] > 0)
             near.append(without(similar, members_of(never, self.catalog), k))
         return near
-
-
-def _check(answer: Mapping[str, Any], engine: Engine) -> None:
-    """Raise EngineUnavailable unless the search has the result of all shards; EngineError if the query is at fault."""
-    status, error = answer.get("status", 200), answer.get("error", {})
-    if status == 404:
-        raise engine.unavailable("search", str(error.get("reason")))
-    if status == 400:
-        raise EngineError(f"the search engine rejects a query: {error.get('type')}: {error.get('reason')}")
-    if status >= 300 or answer.get("timed_out") or answer.get("_shards", {}).get("failed"):
-        raise engine.unavailable("search", f"{error.get('type', 'timeout')}: {error.get('reason', 'not all shards answered')}")

@@ -11,11 +11,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import orjson
-from elastic_transport import NodeConfig, OrjsonSerializer, Transport, TransportError
+from elastic_transport import ConnectionTimeout, NodeConfig, OrjsonSerializer, Transport, TransportError
 from elastic_transport.client_utils import basic_auth_to_header, url_to_node_config
 
 from workers.config.engine import EngineSettings
-from workers.engine.errors import Conflict, EngineError, EngineRefused, EngineUnavailable, NotFound
+from workers.engine.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnavailable, NotFound
 from workers.errors import BadSettings
 from workers.telemetry import metrics
 
@@ -62,26 +62,39 @@ class Engine:
             answer = self._transport.perform_request(
                 method, target, body=body, headers=headers, request_timeout=timeout_s or self.settings.engine_timeout_s
             )
+        except ConnectionTimeout as error:
+            metrics.ENGINE_FAILURES.labels(request).inc()
+            seconds = timeout_s or self.settings.engine_timeout_s
+            raise EngineTimeout(
+                f"the search engine at {self.settings.engine_urls} did not answer within {seconds:g} s ({request}): "
+                f"{_described(error)}"
+            ) from None
         except TransportError as error:
             raise self.unavailable(request, _described(error)) from None
         finally:
             metrics.ENGINE_SECONDS.labels(request).observe(time.monotonic() - started)
         status, found = answer.meta.status, answer.body
         if status < 300:
+            if not isinstance(found, dict):  # a proxy may answer in place of the engine
+                raise self.unavailable(request, f"not an answer of a search engine: {_reason(found)}")
             return found
         reason = f"HTTP {status}: {_reason(found)}"
         if status in _TRANSIENT:
             raise self.unavailable(request, reason)
         if status in (401, 403):
-            raise EngineRefused(
-                f"the search engine at {self.settings.engine_urls} refuses {method} {target.partition('?')[0]}: {reason}; "
-                "check REFLINK_ENGINE_USERNAME, REFLINK_ENGINE_PASSWORD and the rights of the user"
-            )
+            raise self.refused(f"{method} {target.partition('?')[0]}: {reason}")
         raise _ERRORS.get(status, EngineError)(f"{method} {target}: {reason}")
 
     def close(self) -> None:
         """Close the connections."""
         self._transport.close()
+
+    def refused(self, reason: str) -> EngineRefused:
+        """Return the error of a client that the engine rejects."""
+        return EngineRefused(
+            f"the search engine at {self.settings.engine_urls} refuses {reason}; check REFLINK_ENGINE_USERNAME, "
+            "REFLINK_ENGINE_PASSWORD and the rights of the user"
+        )
 
     def unavailable(self, request: str, reason: str) -> EngineUnavailable:
         """Count a request that failed, and return the error to raise."""

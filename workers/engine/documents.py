@@ -21,6 +21,8 @@ WATERMARK: Final = "~watermark"
 #: Maximum words of a field: the rest of a broken record does not make it more findable.
 _MAX_WORDS: Final = 100
 _MAX_NAMES: Final = 30
+#: Maximum letters of a word; longer ones are broken records. So a document has at most 20 KB.
+MAX_LETTERS: Final = 64
 
 #: ``id`` breaks ties and names the hit. ``words``: the words of titles, names, venue, year, volume and first page, as a
 #: citation has them. A field for the titles alone made the index larger, the search slower and its hits no better.
@@ -48,4 +50,4 @@ def gone(work_id: str) -> dict[str, Any]:
 
 
 def _words(text: str) -> list[str]:
-    return folded_words(text)[:_MAX_WORDS]
+    return [word for word in folded_words(text)[:_MAX_WORDS] if len(word) <= MAX_LETTERS]

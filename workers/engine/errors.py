@@ -10,6 +10,10 @@ class EngineUnavailable(ServiceUnavailable):
     """The engine does not answer, is overloaded, or lacks a shard. The request may succeed later."""
 
 
+class EngineTimeout(EngineUnavailable):
+    """The engine did not answer in time. A smaller request may succeed."""
+
+
 class EngineRefused(ServiceRefused):
     """The engine refuses the client, or its index is of another catalog; only an operator can help."""
 

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final
+from typing import Final, TypeVar
 
 from reflink.catalog import Catalog
 from reflink.entities import Work
@@ -18,7 +18,11 @@ from workers.telemetry import metrics
 log = logging.getLogger(__name__)
 
 _RETRY_S: Final = 1.0
-_LOG_S: Final = 30.0
+#: A refresh after millions of works.
+_REFRESH_S: Final = 600.0
+_LOGGED: Final = 20
+
+T = TypeVar("T")
 
 
 def fill(
@@ -31,15 +35,22 @@ def fill(
     """
     version, done, refused = catalog.offset - 1, 0, 0
 
-    def send(works: list[Work]) -> int:
+    def tried(request: Callable[[], T], instead: T) -> T:
         while True:
             try:
-                return len(index.apply([(version, work) for work in works]))
+                return request()
             except EngineUnavailable as error:
                 if not wanted():
-                    return 0
-                log.warning("a bulk request failed, trying again", extra={"detail": str(error)})
+                    return instead
+                log.warning("filling the index: a request failed, trying again", extra={"detail": str(error)})
                 time.sleep(_RETRY_S)
+
+    def send(works: list[Work]) -> int:
+        nothing: list[tuple[str, str]] = []
+        found = tried(lambda: index.apply([(version, work) for work in works]), nothing)
+        for work_id, reason in found[:_LOGGED]:
+            log.error("the search engine refuses a work", extra={"work": work_id[:200], "detail": reason})
+        return len(found)
 
     with ThreadPoolExecutor(settings.index_requests, thread_name_prefix="bulk") as pool:
         sent: list[tuple[Future[int], int]] = []
@@ -56,9 +67,9 @@ def fill(
     if not wanted():
         return False
     metrics.ENGINE_REFUSED.inc(refused)
-    index.refresh()
-    index.write_watermark(catalog.offset)
-    return True
+    tried(lambda: index.refresh(_REFRESH_S), None)
+    tried(lambda: index.write_watermark(catalog.offset), None)
+    return wanted()
 
 
 def _batches(catalog: Catalog, size: int) -> Iterator[list[Work]]:

@@ -2,9 +2,11 @@
 
 Invariants:
 1. A document has the external version (offset of its record) + 1. The engine refuses a write that is older than the document,
-   so repeated and delayed writes, also of two indexers at once, change nothing.
+   so delayed writes, also of two indexers at once, change nothing. A write of the same version is done again, so that its
+   acknowledgement counts for all copies; a writer that meets newer documents leaves the watermark to the other one for a while.
 2. The watermark is an offset of the topic ``catalog``: every search that begins after the watermark was read sees all records
    before it. It is written after a refresh of all shards that followed the acknowledgement of these records, and it only rises.
+   This needs nodes that refuse requests without a cluster manager (docs/scale.md).
 3. Records up to the watermark survive the loss of every node but one copy of each shard: a write is acknowledged by all copies
    in sync. Copies that follow by segments (``replication.type: SEGMENT``) would show a search older states, so the index
    demands copies by documents.
@@ -48,7 +50,10 @@ class Version:
 def version(engine: Engine, name: str) -> Version:
     """Return the index behind an alias (or an index itself) and its watermark. Raises NotFound if there is none yet."""
     found = engine.call("watermark", "GET", f"/{quoted(name)}/_doc/{quoted(documents.WATERMARK)}")
-    return Version(found["_index"], int(found["_source"]["watermark"]))
+    try:
+        return Version(found["_index"], int(found["_source"]["watermark"]))
+    except (KeyError, TypeError, ValueError):
+        raise NotFound(f"{name}: no watermark") from None
 
 
 class Index:
@@ -56,12 +61,16 @@ class Index:
 
     def __init__(self, engine: Engine, name: str) -> None:
         self.engine, self.name = engine, name
+        #: Whether ``apply`` met a newer document since this was set to False: another writer is ahead.
+        self.conflicts = False
+        self._shards: int | None = None
 
     @classmethod
     def create(cls, engine: Engine, alias: str, origin: Origin, *, shards: int, replicas: int) -> Index:
         """Create an empty index with the watermark 0. It is behind no alias yet."""
         name = f"{alias}-{datetime.now(UTC):%Y%m%d%H%M%S%f}"
         settings: dict[str, Any] = {"number_of_shards": shards, "number_of_replicas": replicas, "refresh_interval": "-1"}
+        settings["translog.durability"] = "request"  # an acknowledged write is on disk
         if _is_opensearch(engine):
             settings["replication.type"] = "DOCUMENT"
         meta = {"format": FORMAT, **origin._asdict()}
@@ -104,7 +113,7 @@ class Index:
         body: list[object] = []
         for offset, change in changes:
             work_id = change if isinstance(change, str) else change.id
-            body.append({"index": {"_id": _document_id(work_id), "version": offset + 1, "version_type": "external"}})
+            body.append({"index": {"_id": _document_id(work_id), "version": offset + 1, "version_type": "external_gte"}})
             body.append(documents.gone(change) if isinstance(change, str) else documents.document(change))
         target = f"/{quoted(_writes(self.name))}/_bulk?require_alias=true&filter_path=errors,items.*.status,items.*.error"
         found = self.engine.call("bulk", "POST", target, lines(body))
@@ -114,21 +123,28 @@ class Index:
         for (_, change), item in zip(changes, found["items"], strict=True):
             (result,) = item.values()
             status, error = result["status"], result.get("error", {})
-            if status == 409 or status < 300:  # the document is newer
+            if status < 300:
+                continue
+            if status == 409:  # the document is newer
+                self.conflicts = True
                 continue
             reason = f"{error.get('type')}: {error.get('reason')}"
-            if status >= 500 or status == 429:
-                raise self.engine.unavailable("bulk", reason)
             if status == 404:
                 raise NotFound(reason)
+            if status != 400:  # only what the document contains can be its fault
+                raise self.engine.refused(reason) if status in (401, 403) else self.engine.unavailable("bulk", reason)
             refused.append((change if isinstance(change, str) else change.id, reason))
         return refused
 
-    def refresh(self) -> None:
+    def refresh(self, timeout_s: float | None = None) -> None:
         """Make all acknowledged writes visible to searches of every copy. Raises EngineUnavailable if a copy failed."""
-        found = self.engine.call("refresh", "POST", f"/{quoted(self.name)}/_refresh")
-        if failed := found["_shards"]["failed"]:
-            raise self.engine.unavailable("refresh", f"{failed} copies of shards failed to refresh")
+        if self._shards is None:
+            found = self.engine.call("index", "GET", f"/{quoted(self.name)}/_settings")
+            self._shards = int(found[self.name]["settings"]["index"]["number_of_shards"])
+        copies = self.engine.call("refresh", "POST", f"/{quoted(self.name)}/_refresh", timeout_s=timeout_s)["_shards"]
+        # A shard without any copy does not count as failed.
+        if copies["failed"] or copies["successful"] < self._shards:
+            raise self.engine.unavailable("refresh", f"only {copies['successful']} of {copies['total']} copies were refreshed")
 
     def write_watermark(self, offset: int) -> None:
         """Raise the watermark. Call it after ``refresh`` only. A higher watermark stays. Raises NotFound."""
@@ -152,11 +168,15 @@ class Index:
             {"add": {"index": self.name, "alias": alias}},
         ]
         self.engine.call("index", "POST", "/_aliases", {"actions": actions})
+        # A former index whose deletion fails is not an unfinished one.
+        meta = self.engine.call("index", "GET", f"/{quoted(self.name)}/_mapping")[self.name]["mappings"].get("_meta", {})
+        self.engine.call("index", "PUT", f"/{quoted(self.name)}/_mapping", {"_meta": {**meta, "served": True}})
         return before
 
     def delete(self) -> None:
-        """Delete the index."""
-        self.engine.call("index", "DELETE", f"/{quoted(self.name)}", timeout_s=_CREATED_S)
+        """Delete the index, if it exists."""
+        with suppress(NotFound):
+            self.engine.call("index", "DELETE", f"/{quoted(self.name)}", timeout_s=_CREATED_S)
 
 
 def names(engine: Engine, alias: str) -> list[str]:
@@ -196,6 +216,7 @@ def quoted(name: str) -> str:
 
 
 def _document_id(work_id: str) -> str:
-    """Return the id of a work's document: the work's id, or a hash of it if it is too long for the engine."""
+    """Return the id of a work's document: the work's id, or a hash of it if it is too long or could be the watermark's."""
     encoded = work_id.encode()
-    return work_id if len(encoded) <= _MAX_ID_BYTES else "~" + blake2b(encoded, digest_size=32).hexdigest()
+    plain = len(encoded) <= _MAX_ID_BYTES and not work_id.startswith("~")
+    return work_id if plain else "~" + blake2b(encoded, digest_size=32).hexdigest()

@@ -3,7 +3,9 @@
 1. The indexer reads on at the watermark, so nothing is lost if it is killed; what it writes twice changes nothing.
 2. Changes become visible together with the watermark: at once while none wait, otherwise every ``index_backlog_s``, because a
    refresh of an index that is being filled costs more than the works in it.
-3. After an error of the engine ``step`` can be called again: it begins with what may not have been written.
+3. A newer document shows that another indexer is ahead, whose write some copies may still lack. This one then leaves the
+   watermark to the other for a minute: by then the write is everywhere, or its copy is out of sync.
+4. After an error of the engine ``step`` can be called again: it begins with what may not have been written.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Final
 from reflink.entities import Work
 from workers.catalog.topic_reader import CatalogReader
 from workers.config.indexer import IndexerSettings
-from workers.engine.index import Index
+from workers.engine.index import Index, version
 from workers.telemetry import metrics
 
 log = logging.getLogger(__name__)
@@ -23,6 +25,7 @@ log = logging.getLogger(__name__)
 #: How long the broker may wait for about 50 works.
 _LINGER_MS: Final = 100
 _LOGGED: Final = 20
+_HELD_S: Final = 60.0
 
 
 class Indexer:
@@ -36,7 +39,7 @@ class Indexer:
         #: Changes that were read and may not be written, and the offset after them.
         self._waiting: list[tuple[int, Work | str]] = []
         self._read = self._written = offset
-        self._shown_at = 0.0
+        self._shown_at = self._held_until = 0.0
 
     def start(self) -> int:
         """Start to read. Return the end of the topic."""
@@ -56,9 +59,13 @@ class Indexer:
         if self._waiting:
             self._report(self.index.apply(self._waiting))
             self._waiting.clear()
+            if self.index.conflicts:
+                self.index.conflicts, self._held_until = False, time.monotonic() + _HELD_S
         self._written = self._read
         backlog = self._reader.end - self._written > self._settings.index_works
         due = not backlog or time.monotonic() - self._shown_at >= self._settings.index_backlog_s
+        if time.monotonic() < self._held_until:
+            due, self.offset = False, max(self.offset, version(self.index.engine, self.index.name).offset)
         shown = self._written > self.offset and due
         if shown:
             self.index.refresh()
@@ -67,7 +74,7 @@ class Indexer:
         metrics.ENGINE_OFFSET.set(self.offset)
         metrics.CATALOG_OFFSET.set(self.offset)
         metrics.CATALOG_LAG.set(self.lag)
-        return shown or self._written > self.offset
+        return shown or (self._written > self.offset and due)
 
     def close(self) -> None:
         """Stop reading."""

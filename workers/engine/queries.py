@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from reflink.entities import Reference
 from reflink.folding import folded_words
+from workers.engine.documents import MAX_LETTERS
 
 #: Maximum distinct words of a query. Longer citations are abstracts, or several citations in one.
 _MAX_WORDS: Final = 80
@@ -41,4 +42,4 @@ def words(reference: Reference, *, wide: bool = False) -> list[str]:
         *(str(each) for each in (reference.year, reference.volume, reference.first_page) if each),
     )
     text = reference.raw_query if wide or not reference.title else ""
-    return list(dict.fromkeys(folded_words(" ".join((*fields, text)))))
+    return [word for word in dict.fromkeys(folded_words(" ".join((*fields, text)))) if len(word) <= MAX_LETTERS]

@@ -13,7 +13,7 @@ from reflink.catalog import Catalog
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.indexer import IndexerSettings
 from workers.engine.client import Engine
-from workers.engine.errors import NotFound
+from workers.engine.errors import EngineError, NotFound
 from workers.engine.filling import fill
 from workers.engine.index import Index, names, unfinished, version
 from workers.engine.indexer import Indexer
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 _IDLE_S: Final = 0.05
 #: Interval of checks that the alias still names this index.
 _CHECK_S: Final = 5.0
+#: Interval of log lines while an index is filled.
+_LOG_S: Final = 30.0
 
 
 class IndexerService:
@@ -54,7 +56,7 @@ class IndexerService:
         self._indexer: Indexer | None = None
         #: Whether the alias names this indexer's index.
         self.serving = False
-        self._next_check = 0.0
+        self._next_check = self._next_log = 0.0
 
     def stop(self, *_: object) -> None:
         """End ``run`` after the present step. A signal handler."""
@@ -143,11 +145,15 @@ class IndexerService:
         if not self.serving:
             if indexer.offset < self._end:
                 return
-            for former in indexer.index.serve(alias):
+            if (served := self._served()) > indexer.offset:  # fallback events may require what the former index has
+                self._end = served
+                return
+            formers = indexer.index.serve(alias)
+            self.serving = True
+            log.info("the index serves", extra={"index": indexer.index.name, "offset": indexer.offset})
+            for former in formers:
                 log.info("the former index is deleted", extra={"index": former})
                 Index(self._engine, former).delete()
-            log.info("the index serves", extra={"index": indexer.index.name, "offset": indexer.offset})
-            self.serving = True
         elif self._clock() >= self._next_check:
             self._next_check = self._clock() + _CHECK_S
             if names(self._engine, alias) != [indexer.index.name]:
@@ -155,13 +161,22 @@ class IndexerService:
                 self._leave()
         metrics.READY.set(self.serving)
 
+    def _served(self) -> int:
+        """Return the watermark of the index that serves; 0 without one."""
+        try:
+            return version(self._engine, self.settings.engine_index).offset
+        except EngineError:
+            return 0
+
     def _leave(self) -> None:
         if self._indexer is not None:
             self._indexer.close()
         self._indexer, self.serving = None, False
 
     def _show(self, works: int) -> None:
-        log.info("filling the index", extra={"works": works})
+        if self._clock() >= self._next_log:
+            self._next_log = self._clock() + _LOG_S
+            log.info("filling the index", extra={"works": works})
 
     def _live(self) -> tuple[bool, dict[str, Any]]:
         return True, {"worker": "indexer"}

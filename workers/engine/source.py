@@ -13,7 +13,7 @@ from workers.engine.candidates import EngineCandidates
 from workers.engine.client import Engine
 from workers.engine.errors import EngineError, EngineUnavailable, NotFound
 from workers.engine.index import Index, Version, version
-from workers.engine.origin import origin_of
+from workers.engine.origin import Origin, origin_of
 from workers.errors import ServiceUnavailable
 from workers.telemetry import metrics
 
@@ -39,15 +39,16 @@ class EngineSource:
         #: The watermark that was read last: works below it are in the index.
         self.seen = 0
         self._next_look = 0.0
+        #: The index whose origin and format were checked last.
+        self._checked: str | None = None
+        self._known_origin: Origin | None = None
 
     def wait(self, sleep: Callable[[float], object] = time.sleep) -> None:
         """Wait until an index serves. Raises EngineRefused if it was made from another topic."""
-        origin = origin_of(self._settings)
         next_log = time.monotonic()
         while True:
             try:
                 found = self._version()
-                Index(self._engine, found.index).check(origin)
                 log.info("index found", extra={"index": found.index, "offset": found.offset})
                 return
             except (ServiceUnavailable, NotFound) as error:
@@ -85,8 +86,16 @@ class EngineSource:
         """Close the connections."""
         self._engine.close()
 
+    def _origin(self) -> Origin:
+        if self._known_origin is None:
+            self._known_origin = origin_of(self._settings)
+        return self._known_origin
+
     def _version(self) -> Version:
         found = version(self._engine, self._settings.engine_index)
+        if found.index != self._checked:  # an index of another version of reflink may have taken over
+            Index(self._engine, found.index).check(self._origin())
+            self._checked = found.index
         self.seen = found.offset
         metrics.ENGINE_OFFSET.set(found.offset)
         return found

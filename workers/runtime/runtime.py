@@ -77,6 +77,8 @@ class Runtime:
         )
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
+        #: When the last attempt at a batch began: earlier ones, during an outage, say nothing about its cost.
+        self._attempted = clock()
         #: None until the stage is warm.
         self.poller: Poller | None = None
         #: Port of /metrics and /health; None before the server has started.
@@ -197,12 +199,11 @@ class Runtime:
                 batch = self.flow.take(0.0 if busy else _IDLE_S)
                 if batch is None:
                     continue
-                started = self._clock()
-                metrics.STAGE_SECONDS.labels("wait").observe(started - waited)
+                metrics.STAGE_SECONDS.labels("wait").observe(self._clock() - waited)
                 finished = self._handle(batch)
                 if finished is None:
                     continue
-                self._learn(finished, self._clock() - started)
+                self._learn(finished, self._clock() - self._attempted)
                 committer.finished.put(finished)
                 if self.stage.sequential:
                     self._await_commit(finished)
@@ -239,11 +240,12 @@ class Runtime:
 
     def _handle(self, batch: Batch) -> Finished | None:
         """Handle a batch, again and again during an outage. None if it was given up meanwhile; it is not committed."""
-        records = batch.records
+        records, self._attempted = batch.records, self._clock()
         if killer := self.journal.condemned(records[0]):  # a suspect forms a batch of its own
             isolated = Isolated(poison=[(records[0], killer)])
         else:
             while True:
+                self._attempted = self._clock()
                 try:
                     with self.watchdog.activity("handling a batch"):
                         isolated = isolate(self.stage, records, self.journal.in_flight(records))
@@ -263,6 +265,7 @@ class Runtime:
         while not self.flow.closed():
             if not self.flow.current(batch):
                 self.flow.done(batch)
+                self.flow.outage.given_up()
                 return False
             left = until - time.monotonic()
             if left <= 0:

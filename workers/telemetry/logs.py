@@ -81,5 +81,7 @@ def set_up(level: str, **constant: Any) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
     # kafka-python logs every reconnection at WARNING and joins at INFO; the runtime logs rebalances itself.
     logging.getLogger("kafka").setLevel(max(logging.WARNING, logging.getLevelName(level)))
+    # It logs every request at INFO, and a traceback for every attempt that fails.
+    logging.getLogger("elastic_transport").setLevel(logging.ERROR)
     # A killed worker's open transaction, retried until it ends, is not an error, but is logged ten times a second.
     logging.getLogger("kafka.coordinator.consumer").addFilter(lambda record: "UnstableOffsetCommit" not in record.getMessage())

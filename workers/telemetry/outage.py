@@ -49,6 +49,11 @@ class Outage:
         delay, self._delay_s = self._delay_s, min(2 * self._delay_s, _MAX_DELAY_S)
         return delay
 
+    def given_up(self) -> None:
+        """Record that the batch was given up before an attempt succeeded."""
+        self._since = None
+        metrics.SERVICE_UNAVAILABLE_SECONDS.set(0)
+
     def over(self) -> None:
         """Record an attempt that did not fail."""
         if self._since is not None:

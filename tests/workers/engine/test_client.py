@@ -18,8 +18,10 @@ from tests.workers.engine.engines import candidates, catalog_of, cite, work
 from workers.config.engine import EngineSearchSettings, EngineSettings
 from workers.config.settings import LinkerSettings
 from workers.devkit.ports import free_port
+from workers.engine.candidates import EngineCandidates
 from workers.engine.client import Engine
-from workers.engine.errors import Conflict, EngineError, EngineRefused, EngineUnavailable, NotFound
+from workers.engine.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnavailable, NotFound
+from workers.engine.index import Version
 from workers.errors import BadSettings, ServiceRefused, ServiceUnavailable
 
 WATERMARK = {"_index": "i", "_source": {"watermark": 1}}
@@ -162,3 +164,52 @@ def test_a_rejected_query_is_the_references_fault():
         source = candidates(EngineSearchSettings(engine="opensearch", engine_urls=url), catalog_of([SOIL]))
         with pytest.raises(EngineError, match="too many clauses"):
             source.near([cite(SOIL)], Policy(), Stopwatch())
+
+
+def test_an_error_that_names_no_query_is_an_outage():
+    """A closed index answers 400 as well."""
+    closed = {"status": 400, "error": {"type": "index_closed_exception", "reason": "closed"}}
+    with answering((200, WATERMARK), (200, {"responses": [closed]})) as (url, _):
+        source = candidates(EngineSearchSettings(engine="opensearch", engine_urls=url), catalog_of([SOIL]))
+        with pytest.raises(EngineUnavailable, match="index_closed"):
+            source.near([cite(SOIL)], Policy(), Stopwatch())
+
+
+def test_a_request_that_takes_too_long_is_halved():
+    """A record of the fallback may have hundreds of references, which only a smaller request can answer in time."""
+    many = [cite(SOIL, number) for number in range(5)]
+    sizes: list[int] = []
+
+    class Slow(Engine):
+        def call(self, request: str, method: str, target: str, body: object = None, **more: Any) -> Any:
+            assert isinstance(body, bytes)
+            sizes.append(body.count(b"\n") // 2)
+            if sizes[-1] > 1:
+                raise EngineTimeout("too slow")
+            return {"responses": [{"status": 200, "hits": {"hits": [{"sort": [1.0, SOIL.id]}]}}]}
+
+    settings = EngineSearchSettings(engine="opensearch", engine_urls="http://h:9200")
+    source = EngineCandidates(Slow(settings), catalog_of([SOIL]), Version("i", 1), hits=5, wider_hits=5)
+    assert [[work_id for work_id, _ in near] for near in source.near(many, Policy(), Stopwatch())] == [[SOIL.id]] * 5
+    assert sizes == [5, 2, 1, 1, 3, 1, 2, 1, 1]
+
+
+def test_many_references_are_searched_in_several_requests():
+    many = [cite(SOIL, number) for number in range(150)]
+    sizes: list[int] = []
+
+    class Counting(Engine):
+        def call(self, request: str, method: str, target: str, body: object = None, **more: Any) -> Any:
+            assert isinstance(body, bytes)
+            sizes.append(body.count(b"\n") // 2)
+            return {"responses": [{"status": 200, "hits": {"hits": []}}] * sizes[-1]}
+
+    settings = EngineSearchSettings(engine="opensearch", engine_urls="http://h:9200")
+    source = EngineCandidates(Counting(settings), catalog_of([SOIL]), Version("i", 1), hits=5, wider_hits=5)
+    assert source.near(many, Policy(), Stopwatch()) == [[] for _ in many]
+    assert sizes == [64, 64, 22]
+
+
+def test_a_timeout_above_a_quarter_of_the_deadline_is_refused():
+    with pytest.raises(ValidationError, match="REFLINK_ENGINE_TIMEOUT_S must be at most a quarter"):
+        LinkerSettings(engine="opensearch", engine_urls="http://h:9200", engine_timeout_s=40)

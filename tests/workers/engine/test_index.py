@@ -101,9 +101,6 @@ def test_the_alias_names_one_index_at_a_time(engine: Engine):
     assert names(engine, name) == [first.name]
     assert second.serve(name) == [first.name]
     assert version(engine, name).index == second.name
-    left = unfinished(engine, name, ORIGIN)
-    assert left is not None
-    assert left.name == first.name
     first.delete()
     assert unfinished(engine, name, ORIGIN) is None
 
@@ -129,8 +126,40 @@ def test_shards_do_not_change_the_hits(search_engine: SearchEngine, shards: int)
     works = [work(number, f"{'soil ' * (number % 7)}fungi of forest {number % 5}") for number in range(60)]
     indexed(chosen, works, shards=shards)
     source = candidates(chosen, catalog_of(works))
-    hits = source._search([cite(works[8]), cite(works[30])], [(), ()], 10, wide=False)
+    hits = source.search([cite(works[8]), cite(works[30])], [(), ()], 10, wide=False)
     assert [len(each) for each in hits] == [10, 10]
     other = settings(search_engine)
     indexed(other, works)
-    assert candidates(other, catalog_of(works))._search([cite(works[8]), cite(works[30])], [(), ()], 10, wide=False) == hits
+    assert candidates(other, catalog_of(works)).search([cite(works[8]), cite(works[30])], [(), ()], 10, wide=False) == hits
+
+
+def test_writes_to_a_deleted_index_do_not_create_it_again(engine: Engine):
+    index = created(engine)
+    index.delete()
+    index.delete()
+    with pytest.raises(NotFound):
+        index.apply([(0, WORKS[0])])
+    with pytest.raises(NotFound):
+        index.write_watermark(1)
+    with pytest.raises(NotFound):
+        version(engine, index.name)
+
+
+def test_a_writer_notices_that_another_one_is_ahead(engine: Engine):
+    index = created(engine)
+    index.apply([(3, WORKS[0])])
+    assert not index.conflicts
+    index.apply([(3, WORKS[0])])
+    assert not index.conflicts, "an equal version is written again, to all copies"
+    index.apply([(2, WORKS[0])])
+    assert index.conflicts
+
+
+def test_an_index_that_has_served_is_not_unfinished(engine: Engine):
+    """Otherwise one whose deletion failed would take over again."""
+    name = alias()
+    first, second = created(engine, name), created(engine, name)
+    first.serve(name)
+    second.serve(name)
+    assert names(engine, name) == [second.name]
+    assert unfinished(engine, name, ORIGIN) is None

@@ -29,3 +29,6 @@ def test_delays_grow_up_to_a_limit_and_start_again_after_the_outage(caplog: pyte
     assert metrics.SERVICE_UNAVAILABLE_SECONDS._value.get() == 0
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR", "ERROR", "WARNING"]
     assert outage.failed(ServiceUnavailable("again")) == 0.1
+    outage.given_up()
+    assert not outage.active
+    assert metrics.SERVICE_UNAVAILABLE_SECONDS._value.get() == 0
