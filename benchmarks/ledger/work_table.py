@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from workers.ledger.stores.work_table import WorkTable
+
 from benchmarks import harness
 from benchmarks.machine import describe, disk_bytes, process_memory
 from reflink.blocking.keys import hashed, work_key, work_keys
 from reflink.catalog import Catalog
 from reflink.entities import Work
-from workers.ledger.stores.work_table import WorkTable
 
 
 def measure(catalog: Path, folder: Path, works: int, batch: int) -> dict[str, float]:

@@ -24,7 +24,7 @@ from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import Arithmetic, LinkerSettings
 from workers.errors import BadSettings, DeviceFull
-from workers.linking.events import JudgedBy, add_outcomes, fallback_messages
+from workers.linking.events import JudgedBy, add_outcomes, fallback_messages, outcome
 from workers.records import Received
 from workers.stage import Output, Stage
 from workers.telemetry import metrics
@@ -191,6 +191,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             return self._handle(batch, view)
 
     def _handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
+        pinned = [event for event in batch if event.pinned is not None]
+        batch = [event for event in batch if event.pinned is None]
         references = [event.reference for event in batch]
         absent = [view.shares.of(event.citing) for event in batch]
         output, watch = Output(), Stopwatch()
@@ -214,12 +216,15 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
                 if assumed != share:
                     continue
                 if isinstance(result, Link):
-                    links.append((event, Outcome(reference=event.reference, link=result, forbidden=event.forbidden)))
+                    links.append((event, outcome(event.reference, result, view.catalog, event.forbidden)))
                 else:
                     opens.append((event, result))
             by = JudgedBy(view.encoder.name, replace(view.policy, absent=share).fingerprint(), share)
             add_outcomes(output, links, view.catalog.offset, view.now, by)
             output.messages += fallback_messages(opens, view.catalog.offset, view.policy.profile, by)
+        by = JudgedBy(view.encoder.name, view.policy.fingerprint(), view.policy.absent)
+        decided = [(event, _pinned(event, view.catalog)) for event in pinned]
+        add_outcomes(output, decided, view.catalog.offset, view.now, by)
         watch.lap("encode")
         output.observed.seconds.update(watch.seconds)
         return output
@@ -270,3 +275,15 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             self._absence.close()
         if hasattr(self, "follower"):
             self.follower.close()
+
+
+def _pinned(event: ReferenceEvent, catalog: Catalog) -> Outcome:
+    """Return the link to the work that a curator pinned: its canonical id and its status in this catalog."""
+    assert event.pinned is not None
+    cited = catalog.canonical(event.pinned)
+    work = catalog.get(cited)
+    link = Link(
+        reference=event.reference.id, citing=event.citing, cited=cited, method="curator",
+        status=None if work is None else work.status,
+    )  # fmt: skip
+    return outcome(event.reference, link, catalog, pinned=event.pinned)
