@@ -45,7 +45,7 @@ def _wake(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _shares(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("works", "references", "ledgers", "compared", "window", "folder")
+    names = ("works", "references", "ledgers", "compared", "window", "real", "folder")
     return shares.run(**{name: getattr(arguments, name) for name in names})
 
 
@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     share.add_argument("--works", type=int, default=20_000_000, help="works in the topic catalog (20,000,000)")
     share.add_argument("--ledgers", type=harness.numbers, default=[1, 2, 4], help="numbers of ledgers (1,2,4)")
     share.add_argument("--compared", type=int, default=200_000, help="references of which all shares are compared (200,000)")
+    share.add_argument("--real", type=int, default=70_000, help="real references that are recombined (70,000: all)")
     share.add_argument("--window", type=int, default=WINDOW, help=f"offsets in the log of changes ({WINDOW:,})")
     wake = command("wake", "time from a work's arrival to the links of the waiting references", _wake)
     wake.add_argument("--per-s", type=float, default=100.0, help="works that arrive per second (100)")

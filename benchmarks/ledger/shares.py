@@ -13,6 +13,7 @@ import multiprocessing
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -110,9 +111,11 @@ def work_of(cited: Cited, made: Recombined) -> Work:
     return Work.from_dict({"id": f"doi:{cited['doi']}", "ids": ids, "authors": authors, "fpage": cited["first_page"], **fields})
 
 
-def measure(works: int, references: int, share: int, shares: int, window: int, folder: Path | None) -> dict[str, float]:
+def measure(
+    works: int, references: int, share: int, shares: int, window: int, folder: Path | None, real: int
+) -> dict[str, float]:
     """Return what one of ``shares`` ledgers holds. To be run in a process of its own."""
-    made = Recombined(list(real_references()))
+    made = Recombined(list(islice(real_references(), real)))
     with tempfile.TemporaryDirectory(dir=folder) as name:
         before = process_memory()["RssAnon"]
         one = Share(made, Path(name), window)
@@ -129,9 +132,9 @@ def measure(works: int, references: int, share: int, shares: int, window: int, f
         return figures
 
 
-def compare(references: int, ledgers: Sequence[int], folder: Path | None) -> dict[str, Any]:
+def compare(references: int, ledgers: Sequence[int], folder: Path | None, real: int) -> dict[str, Any]:
     """Propagate the same changes in all shares of each number of ledgers. Raises AssertionError if they find others."""
-    made = Recombined(list(real_references()))
+    made = Recombined(list(islice(real_references(), real)))
     changed = [work_of(each, made) for each in made.popular[:_CHANGED]]
     expected: set[str] | None = None
     for shares in ledgers:
@@ -148,14 +151,14 @@ def compare(references: int, ledgers: Sequence[int], folder: Path | None) -> dic
 
 
 def run(
-    works: int, references: int, ledgers: Sequence[int], compared: int, window: int, folder: Path | None = None
+    works: int, references: int, ledgers: Sequence[int], compared: int, window: int, real: int, folder: Path | None = None
 ) -> dict[str, Any]:
     """Compare and measure; print a row for each number of ledgers."""
-    equal = compare(compared, ledgers, folder)
+    equal = compare(compared, ledgers, folder, real)
     print(equal, flush=True)
     rows = []
     for shares in ledgers:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            rows.append(pool.apply(measure, (works, references, 0, shares, window, folder)))
+            rows.append(pool.apply(measure, (works, references, 0, shares, window, folder, real)))
         print("  ".join(f"{name} {value:,.0f}" for name, value in rows[-1].items()), flush=True)
     return {"comparison": equal, "window": window, "rows": rows}

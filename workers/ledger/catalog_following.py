@@ -55,6 +55,10 @@ class CatalogFollowing:
         self._reader = CatalogReader(self._settings, self._log.offset, linger_ms=_LINGER_MS)
         self._log.end = max(self._log.end, self._reader.start())
 
+    def update_end(self) -> None:
+        """Ask the broker for the end of the topic: other ledgers, and the linkers, may have read further than this one."""
+        self._log.end = max(self._log.end, end_of(self._settings, "catalog"))
+
     def follow(self, seconds: float, propagated: int) -> bool:
         """Add new changes, for about ``seconds`` at most. Return whether there were any.
 

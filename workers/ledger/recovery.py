@@ -5,8 +5,8 @@ Invariants, after ``roll_forward``:
    reading ends at the high watermarks. The last stable offsets may be lower: a broker writes the markers of one transaction
    partition by partition.
 2. Every change that an outcome missed leads to a re-evaluation: the position of propagation is a record of ``manifests``, so
-   former owners requested it for every earlier change, and this ledger continues there; or by a sweep, if the log of changes was
-   rebuilt, or if the last sweep began after the outcome was decided.
+   former owners requested it for every earlier change, and this ledger continues there; or by a sweep, if the log of changes
+   was rebuilt, or if the last sweep began after the outcome was decided.
 
 Cost: one read of the records since the store's offsets, and a wait for open transactions.
 """

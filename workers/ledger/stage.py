@@ -150,6 +150,8 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         with TopicAdmin(self.settings) as admin:
             found = admin.topic_ids(TABLES)
             self.overrides.partitions = admin.find(["overrides"])["overrides"].partitions
+        if self._following is not None:
+            self._following.update_end()
         topic_ids: dict[Topical, str | None] = {table: found.get(table) for table in TABLES}
         for partition in numbers:
             store = PartitionStore(

@@ -59,7 +59,6 @@ class LedgerProcess:
         self.stage = LedgerStage(_settings(self._wakes_per_s, self._sweeping), clock=self._clock)
         self.stage.overrides.partitions = PARTITIONS
         self.stage.catalog = self._log
-        self._log.end = max(self._log.end, self._topics.end(CATALOG))
         self.stage.overrides._reader = Nowhere()  # type: ignore[assignment]
         self.follow()
 
@@ -68,6 +67,7 @@ class LedgerProcess:
     def assign(self, partition: int) -> None:
         """Open the partition's store on disk and restore it to the end of its topics, as ``assigned`` does."""
         store = self._disk.setdefault(partition, self._store(partition))
+        self._log.end = max(self._log.end, self._topics.end(CATALOG))
         prepare(store, self._log)
         for table in TABLES:
             place = (table, partition)
