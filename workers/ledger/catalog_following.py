@@ -69,9 +69,10 @@ class CatalogFollowing:
         while log.offset - propagated <= self._window and (changes := self._reader.take()) is not None:
             changed = True
             log.apply(changes.records, changes.offset)
-            log.trim(min(propagated, log.offset - self._window))
             if time.monotonic() >= until:
                 break
+            log.trim(min(propagated, log.offset - self._window))
+        log.trim(min(propagated, log.offset - self._window))
         log.end = max(log.end, self._reader.end)
         metrics.CATALOG_OFFSET.set(log.offset)
         metrics.CATALOG_LAG.set(log.end - log.offset)
