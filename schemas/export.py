@@ -12,7 +12,7 @@ from schemas.catalog import CatalogEvent
 from schemas.contexts import ContextsEvent
 from schemas.envelope import SCHEMA_VERSION, Event
 from schemas.fallback import FallbackEvent
-from schemas.links import LinkEvent, PaperState
+from schemas.links import LinkEvent, PaperState, PropagationState
 from schemas.outcomes import ManifestEvent, OutcomesEvent
 from schemas.overrides import OverrideEvent
 from schemas.papers import PaperPointer
@@ -28,6 +28,7 @@ EVENTS: Final[dict[str, type[Event]]] = {
     "outcomes": OutcomesEvent,
     "link": LinkEvent,
     "paper-state": PaperState,
+    "propagation-state": PropagationState,
     "contexts": ContextsEvent,
     "override": OverrideEvent,
     "tally": TallyEvent,

@@ -16,6 +16,8 @@ from schemas.envelope import Event, JudgedEvent
 
 #: Header of every non-null record: whether the outcome is a link, so that readers can filter records without parsing them.
 OUTCOME_HEADER: Final = "reflink-outcome"
+#: Key of the PropagationState in each partition of ``manifests``. No id of a paper begins with "#".
+PROPAGATION_KEY: Final = "#propagation"
 
 
 class Curated(Entity):
@@ -32,7 +34,7 @@ class LinkEvent(JudgedEvent):
 
     ``catalog_offset`` is the catalog version that the outcome was decided against, ``judged`` the time of the decision in
     milliseconds since 1970. ``forbidden``: works that a curator excluded from the candidates. ``curated`` is present while an
-    override applies to the reference.
+    override applies to the reference. ``aliases`` and ``shared`` are those of the outcome (schemas/outcomes.py).
     """
 
     catalog_offset: int
@@ -41,6 +43,20 @@ class LinkEvent(JudgedEvent):
     reference: Reference
     curated: Curated | None = None
     forbidden: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    shared: bool = False
+
+
+class PropagationState(Event):
+    """How far the ledger has propagated the changes of the catalog in a partition of ``links``. Key: PROPAGATION_KEY.
+
+    All changes below ``offset`` are done. Of the change at ``offset``, the first ``key`` keys are done, and of the next key the
+    references up to ``after``.
+    """
+
+    offset: int
+    key: int = 0
+    after: str = ""
 
 
 class PaperState(Event):

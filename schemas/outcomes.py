@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import orjson
 
 from reflink.entities import Entity, Link, Reference, Work
 from reflink.errors import BadRecord
 from schemas.envelope import JudgedEvent, PaperEvent, refuse_newer
+
+#: Limit of the aliases of a link.
+MAX_ALIASES: Final = 100
 
 
 class ManifestEvent(PaperEvent):
@@ -26,11 +29,19 @@ class ManifestEvent(PaperEvent):
 
 
 class Outcome(Entity):
-    """The outcome of a reference. ``forbidden``: works that a curator excluded from the candidates."""
+    """The outcome of a reference.
+
+    ``forbidden``: works that a curator excluded from the candidates. ``pinned``: the work that a curator pinned, if the link
+    names its canonical id. ``aliases``: the other ids and identifiers of the work that the link names, at most MAX_ALIASES: a
+    work of the catalog with one of them is the same work. ``shared``: whether another work has the cited id as an identifier.
+    """
 
     reference: Reference
     link: Link
     forbidden: tuple[str, ...] = ()
+    pinned: str | None = None
+    aliases: tuple[str, ...] = ()
+    shared: bool = False
 
 
 class OutcomesEvent(JudgedEvent):

@@ -16,12 +16,14 @@ class ReferenceEvent(PaperEvent):
     """A reference to link. Key: citing id.
 
     ``catalog_offset``, set only in ``retries``, is the oldest catalog version that the reference may be evaluated against.
-    ``forbidden``: ids of works that a curator excluded from its candidates.
+    ``forbidden``: ids of works that a curator excluded from its candidates. ``pinned``: id of the work to which a curator links
+    the reference; the linker decides nothing then, and returns the canonical id and the status of the work.
     """
 
     reference: Reference
     catalog_offset: int = 0
     forbidden: tuple[str, ...] = ()
+    pinned: str | None = None
 
     def headers(self) -> tuple[tuple[str, bytes], ...]:
         """Return the headers of its record in ``retries``."""

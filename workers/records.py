@@ -40,7 +40,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One record to produce. ``partition_key``, if given, determines the partition instead of ``key``."""
+    """One record to produce. ``partition``, else ``partition_key``, if given, determines the partition instead of ``key``."""
 
     topic: str
     key: bytes | None
@@ -48,6 +48,7 @@ class Message:
     headers: Headers = ()
     partition_key: bytes | None = None
     timestamp: int | None = None
+    partition: int | None = None
 
     def size(self) -> int:
         """Return an upper estimate of the record's bytes as the broker's limit counts them."""

@@ -2,6 +2,7 @@
 
     python -m benchmarks.ledger store [--references 5000000]   its store: writing, disk, memory
     python -m benchmarks.ledger wake  [--references 5000000]   from a work's arrival to the links of waiting references
+    python -m benchmarks.ledger shares [--works 20000000]      what one of n ledgers holds, and whether n find what one finds
 
 The waiting references are recombined from real ones (benchmarks/ledger/recombined.py). ``wake`` runs its own Kafka with real
 worker processes, all on one machine, and first restarts the ledger from the topics alone and with its store.
@@ -17,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.ledger import filling, waking
+from benchmarks.ledger import filling, shares, waking
 from benchmarks.machine import describe
+from workers.ledger.catalog_following import WINDOW
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,6 +44,11 @@ def _wake(arguments: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
+def _shares(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = ("works", "references", "ledgers", "compared", "window", "real", "folder")
+    return shares.run(**{name: getattr(arguments, name) for name in names})
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = harness.parser(__doc__, figures=False)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -57,6 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     store = command("store", "disk and memory of the stores by number of waiting references", _store)
     sizes = [500_000, 1_000_000, 2_000_000]
     store.add_argument("--sizes", type=harness.numbers, default=sizes, help="also measured (500000,1000000,2000000)")
+    share = command("shares", "what one of n ledgers holds, by n", _shares)
+    share.add_argument("--works", type=int, default=20_000_000, help="works in the topic catalog (20,000,000)")
+    share.add_argument("--ledgers", type=harness.numbers, default=[1, 2, 4], help="numbers of ledgers (1,2,4)")
+    share.add_argument("--compared", type=int, default=200_000, help="references of which all shares are compared (200,000)")
+    share.add_argument("--real", type=int, default=70_000, help="real references that are recombined (70,000: all)")
+    share.add_argument("--window", type=int, default=WINDOW, help=f"offsets in the log of changes ({WINDOW:,})")
     wake = command("wake", "time from a work's arrival to the links of the waiting references", _wake)
     wake.add_argument("--per-s", type=float, default=100.0, help="works that arrive per second (100)")
     wake.add_argument("--seconds", type=float, default=180.0, help="duration (180), after 10 s that do not count")

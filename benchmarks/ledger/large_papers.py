@@ -22,8 +22,8 @@ from schemas import SCHEMA_VERSION, ManifestEvent, Outcome, OutcomesEvent
 from schemas.links import PaperState
 from workers.config.settings import LedgerSettings
 from workers.ledger.stage import LedgerStage
+from workers.ledger.stores.change_log import ChangeLog
 from workers.ledger.stores.outcome_store import PartitionStore
-from workers.ledger.stores.work_table import WorkTable
 from workers.ledger.view import LedgerEvent
 from workers.stage import Output
 
@@ -37,7 +37,7 @@ class OneLedger:
 
     def __init__(self, folder: Path) -> None:
         self.stage = LedgerStage(LedgerSettings(state_dir=folder, sweep_per_s=1e6, sweep_every_h=0))
-        self.stage.works = self._works = WorkTable(folder / "works", topic_id=None, stale_after_s=1e9)
+        self.stage.catalog = self._log = ChangeLog(folder / "changes", topic_id=None, stale_after_s=1e9)
         self.stage.stores[0] = PartitionStore(folder / "store", stale_after_s=1e9)
         self._written = 0
 
@@ -50,7 +50,7 @@ class OneLedger:
 
     def sweep(self) -> float:
         """Run the next background task that re-evaluates references; return the seconds per reference."""
-        self._works.apply([], max(1_000_000, self._works.offset) + 1)
+        self._log.apply([], max(1_000_000, self._log.offset) + 1)
         asked = 0
         while not asked:
             started = time.thread_time()
@@ -67,7 +67,7 @@ class OneLedger:
 
     def close(self) -> None:
         self.stage.close()
-        self._works.close()
+        self._log.close()
 
 
 def manifest(version: int, count: int) -> ManifestEvent:

@@ -70,7 +70,7 @@ class Recombined:
         self.seed, self.judged_at = seed, judged_at
         rng = np.random.default_rng([seed, 0])
         popular = min(POPULAR, len(references))
-        self.popular = self._works(rng, popular, first=0)
+        self.popular = self.works(rng, popular, first=0)
         weights = 1 / (np.arange(popular) + FLATTENING)
         self.popularity = np.cumsum(weights / weights.sum())
         self.judgements = [_judgement(rng) for _ in range(_JUDGEMENTS)]
@@ -100,7 +100,7 @@ class Recombined:
         ranks = np.searchsorted(self.popularity, rng.random(whole)).tolist()
         popular = rng.random(whole) < POPULAR_SHARE
         judgements = rng.integers(0, _JUDGEMENTS, whole).tolist()
-        own = iter(self._works(rng, int((~popular).sum()), first=POPULAR + first * REFERENCES_PER_PAPER))
+        own = iter(self.works(rng, int((~popular).sum()), first=POPULAR + first * REFERENCES_PER_PAPER))
         cited = [self.popular[rank] if among else next(own) for rank, among in zip(ranks, popular.tolist(), strict=True)]
         for number in range(first, first + papers):
             citing, links = citing_of(number), {}
@@ -128,7 +128,8 @@ class Recombined:
         state = {"schema_version": SCHEMA_VERSION, "citing": citing, "paper_version": ARRIVED, "references": references}
         return orjson.dumps(state)
 
-    def _works(self, rng: np.random.Generator, count: int, first: int) -> list[Cited]:
+    def works(self, rng: np.random.Generator, count: int, first: int) -> list[Cited]:
+        """Draw works; their identifiers are numbered from ``first`` on."""
         parts = self.parts
 
         def draw(values: Sequence[Any]) -> list[Any]:

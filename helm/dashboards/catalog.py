@@ -84,10 +84,10 @@ def _history() -> list[Panel]:
     return [
         curves(
             "Works",
-            "Works of each worker. Good: the same number everywhere, growing. The ledger counts the works in its table. A "
+            "Works of each worker. Good: the same number everywhere, growing. A "
             "lower number: the worker is behind, or opened another source; see Opened from.",
             "short",
-            [Query(series("reflink_catalog_works", *_FOLLOWERS), "{{worker}} {{pod}}")],
+            [Query(series("reflink_catalog_works", *_READERS), "{{worker}} {{pod}}")],
         ),
         curves(
             "Lag in the catalog topic",

@@ -111,6 +111,14 @@ class Works:
         """Return the ids of the component of ``work_id``, ascending; empty if no work has ``work_id`` as id or identifier."""
         return self._components.get(work_id) or self._component(work_id)
 
+    def nodes(self, work_id: str) -> set[str]:
+        """Return the ids and identifiers of all works in the component of ``work_id``; empty if no work has ``work_id``."""
+        found: set[str] = set()
+        for member in self.members(work_id):
+            work = self.get(member)
+            found.update(() if work is None else keys_of(work))
+        return found
+
     def put(self, work: Work) -> bool:
         """Add the work or replace the one with its id; return False if the work is already present unchanged."""
         before = self.get(work.id)

@@ -201,10 +201,10 @@ def test_what_continuous_linking_added_travels():
     curated = {"action": "pinned", "reason": "the second edition is meant", "by": "a.curator", "at": 1763740800001}
     work = {"id": "doi:10.5555/citing", "title": "On citing", "status": "concern"}
     added: dict[str, dict[str, Any]] = {
-        "reference": {"woken": 1763740800000, "forbidden": ["pmid:1"]},
+        "reference": {"woken": 1763740800000, "forbidden": ["pmid:1"], "pinned": "pmid:2"},
         "fallback": judged,
         "outcomes": judged,
-        "link": {**judged, "curated": curated},
+        "link": {**judged, "curated": curated, "aliases": ["pmid:1"], "shared": True},
         "manifest": {"offered": True, "work": work},
         "paper-state": {"kept": [0], "offered": True},
     }
@@ -212,4 +212,6 @@ def test_what_continuous_linking_added_travels():
         document = example(name) | fields
         for item in document.get("items", ()):
             item["forbidden"] = ["pmid:1", "doi:10.1371/journal.pone.0000308"]
+            if name == "outcomes":
+                item |= {"pinned": "pmid:2", "aliases": ["pmid:1"], "shared": True}
         assert_unchanged(name, document)

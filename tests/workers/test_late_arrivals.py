@@ -323,7 +323,7 @@ def test_an_override_of_a_paper_that_is_still_to_come_holds(world: World, overri
 
 
 @pytest.mark.parametrize(
-    "lost", [None, "ledger-0", "ledger-0/links-*", "ledger-0/works-*"], ids=["nothing", "all", "the links", "the works"]
+    "lost", [None, "ledger-0", "ledger-0/links-*", "ledger-0/changes-*"], ids=["nothing", "all", "the links", "the log"]
 )
 def test_what_comes_while_the_ledger_is_gone_is_made_up_for(world: World, override: Callable[..., None], lost: str | None):
     works = [world.work(number) for number in range(5)]

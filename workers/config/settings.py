@@ -249,7 +249,7 @@ class FallbackSettings(VerdictSettings):
 
 
 class LedgerSettings(FollowingSettings):
-    """Settings of the ledger. Its store and its table of works are in ``state_dir``."""
+    """Settings of the ledger. Its stores and its log of changes are in ``state_dir``."""
 
     wakes_per_s: float = Field(
         500.0,

@@ -9,7 +9,7 @@ from typing import Final
 from reflink.entities import Link
 from reflink.errors import BadRecord
 from schemas import FallbackEvent, LinkEvent, ReferenceEvent, read_outcome_event
-from schemas.links import Curated, PaperState
+from schemas.links import PROPAGATION_KEY, Curated, PaperState
 from schemas.outcomes import OutcomesEvent
 from workers.config.settings import KafkaSettings
 from workers.dead_letter import EXCEPTION, MESSAGE, RESOLVES, TOPIC
@@ -64,6 +64,8 @@ class Outcomes:
 
     def take_manifest(self, key: str, value: bytes | None) -> None:
         """Process a record of ``manifests``."""
+        if key == PROPAGATION_KEY:
+            return
         self.changes += 1
         if value is None:
             self.papers.pop(key, None)

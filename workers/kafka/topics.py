@@ -60,7 +60,7 @@ def _deleted_after(hours: int) -> dict[str, str]:
     return {"retention.ms": str(hours * HOUR_MS)}
 
 
-#: Minimum time for which topics keep tombstones: a week. A store, table of works or snapshot is valid for half of that, so that
+#: Minimum time for which topics keep tombstones: a week. A store, log of changes or snapshot is valid for half of that, so that
 #: it is brought up to date before the topic loses a tombstone that it lacks.
 TOMBSTONES_MS: Final = 7 * 24 * HOUR_MS
 TRUSTED_S: Final = TOMBSTONES_MS / 2000

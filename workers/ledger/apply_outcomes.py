@@ -18,7 +18,7 @@ from reflink.entities import Reference
 from schemas import SCHEMA_VERSION, CatalogEvent, LinkEvent, ManifestEvent, Outcome, OutcomesEvent, OverrideEvent
 from schemas.links import PaperState
 from workers.ledger.absence import count
-from workers.ledger.override_rules import curated, effective
+from workers.ledger.override_rules import curated, effective, follows_pin
 from workers.ledger.papers import KnownPaper, version_of
 from workers.ledger.reevaluation import request
 from workers.ledger.stores.key_index import event_keys
@@ -91,7 +91,7 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
         if event.paper_version < version and not same_text:
             ledger.count("late")
             continue
-        link = _link_event(event, item, version, override, ledger)
+        link = _link_event(event, item, version, override, before)
         if link is None or (before is not None and _is_newer(before, before_version, link, override)):
             ledger.count("late")
             continue
@@ -118,14 +118,15 @@ def apply_outcomes(event: OutcomesEvent, ledger: LedgerTransaction) -> None:
 
 
 def same_outcome(before: LinkEvent, after: LinkEvent) -> bool:
-    """Return whether two outcomes agree in work, reason, method, status, related work, override and text.
+    """Return whether two outcomes agree in work and its ids, reason, method, status, related work, override and text.
 
     Probabilities agree if they differ by less than MIN_CHANGE.
     """
     old, new = before.link, after.link
     if any(getattr(old, name) != getattr(new, name) for name in ("cited", "unresolved", "method", "status", "related")):
         return False
-    if (before.curated, before.forbidden) != (after.curated, after.forbidden) or not same_reference(
+    ours = (before.curated, before.forbidden, before.aliases, before.shared)
+    if ours != (after.curated, after.forbidden, after.aliases, after.shared) or not same_reference(
         before.reference, after.reference
     ):
         return False
@@ -140,7 +141,9 @@ def same_reference(one: Reference, other: Reference) -> bool:
 
 
 def _applied(decided: Outcome | LinkEvent, override: OverrideEvent | None) -> bool:
-    """Return whether the evaluation excluded the works that the override forbids, if it forbids any."""
+    """Return whether the evaluation took the works into account that the override pins or forbids, if there are any."""
+    if override is not None and override.pinned is not None:
+        return decided.pinned == override.pinned if isinstance(decided, Outcome) else follows_pin(decided, override)
     return override is None or not override.forbidden or decided.forbidden == override.forbidden
 
 
@@ -155,28 +158,36 @@ def _is_newer(before: LinkEvent, version: int, link: LinkEvent, override: Overri
 
 def _complete(link: LinkEvent, override_applied: bool, propagated: int, ledger: LedgerTransaction) -> None:
     """Request a re-evaluation if the outcome missed the override, or a change below ``propagated`` that concerns it."""
-    works = ledger.works
+    catalog = ledger.catalog
     if not override_applied:
         # Once per catalog offset, because a linker of an older version never applies the override.
-        sufficient = max(works.offset, link.catalog_offset)
+        sufficient = max(catalog.offset, link.catalog_offset)
         request(link, sufficient, ledger, cause="override", sufficient=sufficient)
         return
     # Propagation will process the changes from ``propagated`` on.
     if link.catalog_offset >= propagated:
         return
-    keys = event_keys(link)
-    changed = works.changed_since(keys, link.catalog_offset)
+    if catalog.offset < propagated:  # the ledger got the partition from one that has read more: those changes are unknown here
+        changed: int | None = propagated - 1
+    else:
+        changed = catalog.changed_since(event_keys(link), link.catalog_offset)
     if changed is not None:
-        arrived = next((change.arrived for change in works.changes(changed, 1)), 0)
+        arrived = next((change.arrived for change in catalog.changes(changed, 1) if change.offset == changed), 0)
         request(link, changed + 1, ledger, cause="late", arrived=arrived, sufficient=changed + 1)
 
 
 def _link_event(
-    event: OutcomesEvent, item: Outcome, version: int, override: OverrideEvent | None, ledger: LedgerTransaction
+    event: OutcomesEvent, item: Outcome, version: int, override: OverrideEvent | None, before: LinkEvent | None
 ) -> LinkEvent | None:
     """Return the outcome as it is to be published; None if it was decided under an override that no longer holds."""
-    if not set(item.forbidden) <= set(() if override is None else override.forbidden):
+    pinned = None if override is None else override.pinned
+    if not set(item.forbidden) <= set(() if override is None else override.forbidden) or item.pinned not in (None, pinned):
         return None  # a re-evaluation was requested when the override was lifted
+    link, aliases, shared = item.link, item.aliases, item.shared
+    if pinned is not None and item.pinned is None and before is not None and follows_pin(before, override):
+        link, aliases, shared = before.link, before.aliases, before.shared
+    elif item.pinned is None and (changed := effective(link, aliases, override)) is not link:
+        link, aliases, shared = changed, (), False
     return LinkEvent(
         schema_version=SCHEMA_VERSION,
         citing=event.citing,
@@ -189,8 +200,10 @@ def _link_event(
         absent=event.absent,
         catalog_offset=event.catalog_offset,
         judged=event.judged,
-        link=effective(item.link, override, ledger.works),
+        link=link,
         reference=item.reference,
         curated=curated(override),
         forbidden=item.forbidden,
+        aliases=aliases,
+        shared=shared,
     )

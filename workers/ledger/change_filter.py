@@ -17,7 +17,7 @@ from reflink.linking.policy import Policy
 from reflink.verdict.batch import compare_all
 from reflink.verdict.judge import shipped
 from schemas import LinkEvent
-from workers.ledger.stores.work_table import Change
+from workers.ledger.stores.change_log import Change
 
 _ABSENT = Policy().absent
 
@@ -52,9 +52,13 @@ def likely(links: Sequence[LinkEvent], change: Change, work: Work | None, min_pr
     return found
 
 
+def _key(work_id: str) -> bytes:
+    return hashed(work_key(work_id))
+
+
 def _is_bound(link: LinkEvent, work: Work, concerned: frozenset[bytes]) -> bool:
     cited = link.link.cited
-    if cited is not None and (link.link.probability is None or hashed(work_key(cited)) in concerned):
+    if cited is not None and (link.link.probability is None or not concerned.isdisjoint(map(_key, (cited, *link.aliases)))):
         return True
     if link.link.unresolved in ("ambiguous", "other-version"):
         return True

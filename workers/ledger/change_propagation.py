@@ -15,14 +15,15 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
+from reflink.blocking.keys import hashed, work_key
 from reflink.errors import BadRecord
 from schemas import LinkEvent
 from workers.ledger.change_filter import likely
 from workers.ledger.reevaluation import request, withdraw
+from workers.ledger.stores.change_log import Change
 from workers.ledger.stores.key_index import event_keys
-from workers.ledger.stores.work_table import Change
 from workers.ledger.transaction import LedgerTransaction
-from workers.ledger.view import PROPAGATION, Cursor, LedgerView
+from workers.ledger.view import Cursor, LedgerView
 from workers.stage import Output
 
 #: Limits of one background task: changes and references read.
@@ -40,9 +41,9 @@ def propagate(partition: int, view: LedgerView, limit: int, min_probability: flo
     """
     ledger = LedgerTransaction(partition, view, Output())
     begun = cursor = ledger.cursor()
-    if cursor.offset >= view.works.offset:
+    if cursor.offset >= view.catalog.offset:
         return None
-    changes = view.works.changes(cursor.offset, MAX_CHANGES)
+    changes = view.catalog.changes(cursor.offset, MAX_CHANGES)
     read = 0
     for change in changes:
         if change.offset != cursor.offset:
@@ -59,13 +60,13 @@ def propagate(partition: int, view: LedgerView, limit: int, min_probability: flo
             cursor = chunk[-1][0]
         cursor = Cursor(change.offset + 1)
     if len(changes) < MAX_CHANGES:
-        cursor = Cursor(max(cursor.offset, view.works.offset))
+        cursor = Cursor(max(cursor.offset, view.catalog.offset))
     return _advanced(begun, cursor, ledger)
 
 
 def _advanced(begun: Cursor, cursor: Cursor, ledger: LedgerTransaction) -> Output:
     if cursor != begun:
-        ledger.put("progress", PROPAGATION, cursor.written())
+        ledger.advance(cursor)
     return ledger.output
 
 
@@ -95,8 +96,7 @@ def _request_likely(references: Sequence[str], change: Change, min_probability: 
                 links.append(link)
     if not links:
         return
-    work = ledger.works.get(change.work)
-    for link, is_likely in zip(links, likely(links, change, work, min_probability), strict=True):
+    for link, is_likely in zip(links, likely(links, change, change.state(), min_probability), strict=True):
         if is_likely:
             with suppress(BadRecord):  # likewise for the state of its paper
                 _request(link, change, ledger)
@@ -105,11 +105,18 @@ def _request_likely(references: Sequence[str], change: Change, min_probability: 
 def _request(link: LinkEvent, change: Change, ledger: LedgerTransaction) -> None:
     sufficient = change.offset + 1
     # The lowest sufficient offset, as the linker must encode all works below it; one request covers all changes so far.
-    last = ledger.works.changed_since(event_keys(link), sufficient)
+    last = ledger.catalog.changed_since(event_keys(link), sufficient)
     offset = sufficient if last is None else last + 1
     by_worker = link.curated is None or link.curated.action == "forbidden"
     cause = "change"
-    if by_worker and link.link.cited in change.gone and not ledger.works.alive(link.link.cited or ""):
+    if by_worker and _left(link, change, ledger):
         withdraw(link, change.offset + 1, ledger)
         cause = "withdrawal"
     request(link, offset, ledger, cause=cause, arrived=change.arrived, sufficient=sufficient)
+
+
+def _left(link: LinkEvent, change: Change, ledger: LedgerTransaction) -> bool:
+    """Return whether the change removed the cited id from the catalog. A later change of the same id decides for itself."""
+    if not change.removed or link.link.cited != change.work or link.shared:
+        return False
+    return ledger.catalog.changed_since([hashed(work_key(change.work))], change.offset + 1) is None

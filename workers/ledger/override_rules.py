@@ -6,22 +6,11 @@ their order does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Collection
 
-from reflink.entities import Link, Work
-from schemas import OverrideEvent
+from reflink.entities import Link
+from schemas import LinkEvent, OverrideEvent
 from schemas.links import Curated
-
-
-class KnownWorks(Protocol):
-    """Interface of the table of works for overrides."""
-
-    def canonical(self, work_id: str) -> str:
-        """Return the canonical id; ``work_id`` itself if no work has it."""
-
-    def get(self, work_id: str) -> Work | None:
-        """Return the work with exactly this id, or None."""
 
 
 def curated(override: OverrideEvent | None) -> Curated | None:
@@ -32,27 +21,26 @@ def curated(override: OverrideEvent | None) -> Curated | None:
     return Curated.from_dict({"action": action, "reason": override.reason, "by": override.by, "at": override.at})
 
 
-def decided(override: OverrideEvent | None) -> bool:
-    """Return whether the override alone determines the outcome."""
-    return override is not None and (override.nothing or override.pinned is not None)
+def effective(link: Link, aliases: Collection[str], override: OverrideEvent | None) -> Link:
+    """Return the link as it is to be published under the override, as far as the ledger can decide it.
 
-
-def effective(link: Link, override: OverrideEvent | None, works: KnownWorks) -> Link:
-    """Return the link as it is to be published under the override."""
+    ``aliases``: the other ids of the cited work. A pinned work is named as the curator named it: a linker returns its canonical
+    id and its status.
+    """
     if override is None:
         return link
     if override.pinned is not None:
-        cited = works.canonical(override.pinned)
-        work = works.get(cited)
-        return Link(
-            reference=link.reference, citing=link.citing, cited=cited, method="curator",
-            status=None if work is None else work.status,
-        )  # fmt: skip
-    if override.nothing or (link.cited is not None and is_forbidden(link.cited, override.forbidden, works)):
+        return Link(reference=link.reference, citing=link.citing, cited=override.pinned, method="curator")
+    if override.nothing or (link.cited is not None and not {link.cited, *aliases}.isdisjoint(override.forbidden)):
         return Link(reference=link.reference, citing=link.citing, cited=None, unresolved="forbidden")
     return link
 
 
-def is_forbidden(cited: str, forbidden: Sequence[str], works: KnownWorks) -> bool:
-    """Return whether the cited work is the same work as a forbidden one."""
-    return bool(forbidden) and works.canonical(cited) in {works.canonical(each) for each in forbidden}
+def follows_pin(link: LinkEvent, override: OverrideEvent | None) -> bool:
+    """Return whether the published link names the work that the override pins, by any of its ids."""
+    return (
+        override is not None
+        and override.pinned is not None
+        and link.curated == curated(override)
+        and override.pinned in (link.link.cited, *link.aliases)
+    )

@@ -1,19 +1,10 @@
-"""Work due for single references: settling an override, and re-evaluating outcomes that a restore found out of date."""
+"""Settling of an override: the published outcome of its reference is made to comply."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from itertools import islice
-from typing import Final
-
-from reflink.errors import BadRecord
-from workers.ledger.override_rules import curated, decided
+from workers.ledger.override_rules import curated, follows_pin
 from workers.ledger.reevaluation import republish, request
 from workers.ledger.transaction import LedgerTransaction
-from workers.ledger.view import LedgerView
-from workers.stage import Output
-
-_MAX_DUE: Final = 200
 
 
 def settle_override(reference: str, ledger: LedgerTransaction) -> None:
@@ -22,23 +13,15 @@ def settle_override(reference: str, ledger: LedgerTransaction) -> None:
     link = ledger.link(reference)
     if link is None:
         return
-    if decided(override):
+    if override is not None and override.nothing:
         republish(link, override, ledger)
+        return
+    if override is not None and override.pinned is not None:
+        if not follows_pin(link, override):
+            request(link, ledger.catalog.offset, ledger, cause="override")
         return
     if link.curated == curated(override) and link.forbidden == (() if override is None else override.forbidden):
         return
     if override is not None:
         republish(link, override, ledger)
-    request(link, ledger.works.offset, ledger, cause="override")
-
-
-def request_due(partition: int, view: LedgerView, limit: int) -> Output | None:
-    """Request the re-evaluation of at most ``limit`` references in the table ``due``. Return None if there is none."""
-    ledger = LedgerTransaction(partition, view, Output())
-    for reference, offset in islice(ledger.store.rows("due"), min(limit, _MAX_DUE)):
-        with suppress(BadRecord):  # only a newer version of this worker can read the row; it will request the re-evaluation
-            link = ledger.link(reference)
-            if link is not None and link.catalog_offset <= int(offset):
-                request(link, view.works.offset, ledger, cause="late", sufficient=int(offset) + 1)
-        ledger.put("due", reference, None)
-    return ledger.output if ledger.output.writes else None
+    request(link, ledger.catalog.offset, ledger, cause="override")

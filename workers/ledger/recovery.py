@@ -4,9 +4,9 @@ Invariants, after ``roll_forward``:
 1. The store of a wanted partition reflects all records of ``links`` and ``manifests`` committed before the assignment, because
    reading ends at the high watermarks. The last stable offsets may be lower: a broker writes the markers of one transaction
    partition by partition.
-2. Every change that an outcome missed leads to a re-evaluation: by propagation, if its cursor has not passed the change; else
-   by the table ``due``, because each outcome read is compared with the passed changes; by a sweep, if the table of works was
-   rebuilt and its former changes are unknown, or if the last sweep began after the outcome was decided.
+2. Every change that an outcome missed leads to a re-evaluation: the position of propagation is a record of ``manifests``, so
+   former owners requested it for every earlier change, and this ledger continues there; or by a sweep, if the log of changes
+   was rebuilt, or if the last sweep began after the outcome was decided.
 
 Cost: one read of the records since the store's offsets, and a wait for open transactions.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -24,6 +24,7 @@ from kafka.errors import KafkaError
 
 from reflink.errors import BadRecord
 from schemas import LinkEvent
+from schemas.links import PROPAGATION_KEY
 from workers.config.settings import LedgerSettings
 from workers.errors import Stalled
 from workers.kafka.clients import received, uncommitted_ends
@@ -32,7 +33,7 @@ from workers.kafka.partition_reader import PartitionReader
 from workers.ledger.stores.key_index import indexed
 from workers.ledger.stores.outcome_store import TABLES, PartitionStore, Table, Topical
 from workers.ledger.sweep import Sweep
-from workers.ledger.view import PROPAGATION, SWEEP, WORKS, Cursor, WorksByKey
+from workers.ledger.view import LOG, SWEEP, CatalogLog, Cursor
 from workers.records import Partition, Received
 
 log = logging.getLogger(__name__)
@@ -46,36 +47,48 @@ _CALL_S: Final = 3.0
 Rows = list[tuple[Table, str, bytes | None]]
 
 
-def prepare(store: PartitionStore, works: WorksByKey) -> None:
-    """Set the position from which change propagation continues in a store, before the store is rolled forward.
+def prepare(store: PartitionStore, catalog: CatalogLog) -> None:
+    """Make a store fit for being rolled forward.
 
-    1. A new store begins at the current offset of the works, because rolling forward compares each row with the works.
-    2. A store ahead of the works is wiped and begins there too: the catalog that it was built from no longer exists.
-    3. If the table of works was rebuilt, a sweep begins, because the works that left the catalog meanwhile are unknown.
+    1. A store ahead of the catalog topic is wiped: the catalog that it was built from no longer exists.
+    2. If the log of changes was rebuilt, a sweep begins, because works that left the catalog meanwhile may be unknown.
     """
-    cursor, known = store.get("progress", PROPAGATION), store.get("progress", WORKS)
-    if cursor is not None and Cursor.read(cursor).offset > works.offset:
-        log.warning("the catalog topic was recreated, rebuilding the store", extra={"catalog_offset": works.offset})
+    known = store.get("progress", LOG)
+    if Cursor.read(store.get("manifests", PROPAGATION_KEY)).offset > catalog.end:
+        log.warning("the catalog topic was recreated, rebuilding the store", extra={"catalog_offset": catalog.end})
         store.wipe()
-        cursor = known = None
-    rows: Rows = []
-    if cursor is None:
-        rows.append(("progress", PROPAGATION, Cursor(works.offset).written()))
-    elif known != works.table_id:
-        rows.append(("progress", SWEEP, Sweep().written()))
-    if known != works.table_id:
-        rows.append(("progress", WORKS, works.table_id))
-    if rows:
-        store.write(rows, {})
+        known = None
+    if known != catalog.log_id:
+        store.write([("progress", SWEEP, Sweep().written()), ("progress", LOG, catalog.log_id)], {})
 
 
-def of_this_catalog(value: bytes | None, works: WorksByKey) -> bytes | None:
-    """Return an outcome as the store keeps it: with catalog offset 0 if its offset is above that of the works.
+def begin_propagation(store: PartitionStore, catalog: CatalogLog) -> int:
+    """Set the position from which change propagation continues, after the store was rolled forward. Return its offset.
+
+    1. It continues where the last owner of the partition stood, which ``manifests`` has: an outcome that arrived before was
+       compared with all earlier changes.
+    2. Without such a record, it begins at the oldest outcome, or without outcomes at the present.
+    3. If that position is beyond the catalog topic, the topic was recreated: all of it is new.
+    """
+    row = store.get("manifests", PROPAGATION_KEY)
+    if row is not None:
+        offset = Cursor.read(row).offset
+        if offset <= catalog.end:
+            return offset
+        offset = 0
+    else:
+        offset = min((indexed(value).catalog_offset for _, value in store.rows("links")), default=catalog.offset)
+    store.write([("manifests", PROPAGATION_KEY, Cursor(offset).written())], {})
+    return offset
+
+
+def of_this_catalog(value: bytes | None, catalog: CatalogLog) -> bytes | None:
+    """Return an outcome as the store keeps it: with catalog offset 0 if its offset is above the end of the catalog topic.
 
     Such an outcome was decided against another catalog, so it counts as decided before every change. If its linker was merely
-    ahead of the works for a moment, the only effect is another re-evaluation.
+    ahead of this ledger for a moment, the only effect is another re-evaluation.
     """
-    if value is None or indexed(value).catalog_offset <= works.offset:
+    if value is None or indexed(value).catalog_offset <= catalog.end:
         return value
     try:
         return LinkEvent.from_json(value).model_copy(update={"catalog_offset": 0}).to_json()
@@ -83,27 +96,18 @@ def of_this_catalog(value: bytes | None, works: WorksByKey) -> bytes | None:
         return value
 
 
-def missed(rows: Rows, store: PartitionStore, works: WorksByKey) -> Iterator[tuple[Table, str, bytes | None]]:
-    """Yield a row of ``due`` for each outcome in ``rows`` that missed a change which propagation has already passed.
-
-    Then yield the progress of the sweep after the arrival of these outcomes, if it differs.
-    """
-    passed = Cursor.read(store.get("progress", PROPAGATION)).untouched
+def swept(rows: Rows, store: PartitionStore) -> Rows:
+    """Return the progress of the sweep after the outcomes in ``rows`` arrived, as a row, if it differs."""
     before = after = Sweep.read(store.get("progress", SWEEP))
-    for table, reference, value in rows:
-        if table != "links" or value is None:
-            continue
-        keys, decided_at = indexed(value)
-        if decided_at < passed and (changed := works.changed_since(keys, decided_at)) is not None:
-            yield "due", reference, b"%d" % changed
-        after = after.after_arrival(decided_at)
-    if after is not before:
-        yield "progress", SWEEP, after.written()
+    for table, _, value in rows:
+        if table == "links" and value is not None:
+            after = after.after_arrival(indexed(value).catalog_offset)
+    return [] if after is before else [("progress", SWEEP, after.written())]
 
 
 def roll_forward(
     stores: Mapping[int, PartitionStore],
-    works: WorksByKey,
+    catalog: CatalogLog,
     settings: LedgerSettings,
     wanted: Callable[[Partition], bool] = lambda _: True,
 ) -> list[tuple[int, Received]]:
@@ -124,7 +128,7 @@ def roll_forward(
         if stores[partition].next_offset(table) > ends[table, partition]:
             log.warning("store is ahead of its topic, rebuilding it", extra={"partition": partition, "topic": table})
             stores[partition].wipe()
-            prepare(stores[partition], works)
+            prepare(stores[partition], catalog)
     starts: dict[Partition, int] = {
         (table, partition): stores[partition].next_offset(table) for table, partition in sources.values()
     }
@@ -136,7 +140,7 @@ def roll_forward(
                 if topic == "overrides":
                     overrides += [(partition, received(topic, record)) for record in records]
                 else:
-                    _write(cast("Topical", topic), records, stores[partition], works)
+                    _write(cast("Topical", topic), records, stores[partition], catalog)
     return overrides
 
 
@@ -191,7 +195,7 @@ class _Unread:
             log.info("waiting for open transactions", extra={"partitions": names, "seconds": round(waited_s, 1)})
 
 
-def _write(table: Topical, records: Sequence[Any], store: PartitionStore, works: WorksByKey) -> None:
+def _write(table: Topical, records: Sequence[Any], store: PartitionStore, catalog: CatalogLog) -> None:
     rows: Rows = []
     for record in records:
         try:
@@ -199,5 +203,5 @@ def _write(table: Topical, records: Sequence[Any], store: PartitionStore, works:
         except UnicodeDecodeError:
             log.warning("skipped a record whose key is not UTF-8", extra={"topic": table, "offset": record.offset})
             continue
-        rows.append((table, key, of_this_catalog(record.value, works) if table == "links" else record.value))
-    store.write([*rows, *missed(rows, store, works)], {table: records[-1].offset + 1})
+        rows.append((table, key, of_this_catalog(record.value, catalog) if table == "links" else record.value))
+    store.write([*rows, *swept(rows, store)], {table: records[-1].offset + 1})

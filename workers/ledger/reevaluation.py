@@ -6,7 +6,7 @@ import json
 
 from reflink.entities import Link
 from schemas import SCHEMA_VERSION, LinkEvent, OverrideEvent, ReferenceEvent
-from workers.ledger.override_rules import curated, decided, effective
+from workers.ledger.override_rules import curated, effective, follows_pin
 from workers.ledger.papers import version_of
 from workers.ledger.transaction import LedgerTransaction
 from workers.records import Message
@@ -18,24 +18,30 @@ def request(
     """Request the re-evaluation of a reference at catalog ``offset`` or later. Return whether there is any new message.
 
     There is no request in three cases:
-    1. A curator decided the outcome. It is republished if the catalog has changed it.
+    1. A curator decided that the reference cites nothing.
     2. The paper has a newer version: the outcome for that version is on its way.
     3. An identical request at offset ``sufficient`` or later was already made.
+
+    A reference that a curator linked to a work is requested too: the linker returns the work's canonical id and status.
 
     ``cause`` is for the metrics. ``arrived``: when the causing change arrived, in ms since 1970; 0 without one.
     """
     reference = link.reference.id
-    # An outcome below the offset of the current one would be late: the linker may have been ahead of the works.
+    # An outcome below the offset of the current one would be late: the linker may have been ahead of the log of changes.
     offset = max(offset, link.catalog_offset)
     override = ledger.override(reference)
-    if decided(override):
-        return republish(link, override, ledger)
+    if override is not None and (override.nothing or override.pinned is not None):
+        published = republish(link, override, ledger)
+        if override.nothing:
+            return published
     paper = ledger.paper(link.citing)
     version = version_of(link, paper)
     if paper is not None and version < paper.state.paper_version:
         return False
     forbidden = () if override is None else override.forbidden
-    if sufficient is not None and ledger.requested_offset(reference, version, forbidden) >= sufficient:
+    pinned = None if override is None else override.pinned
+    subject = (version, list(forbidden), pinned)
+    if sufficient is not None and ledger.requested_offset(reference, subject) >= sufficient:
         return False
     event = ReferenceEvent(
         schema_version=SCHEMA_VERSION,
@@ -47,20 +53,22 @@ def request(
         reference=link.reference,
         catalog_offset=offset,
         forbidden=forbidden,
+        pinned=pinned,
     )
     message = Message("retries", link.citing.encode(), event.to_json(), event.headers())
     if not ledger.fits(message, reference):
         return False
     ledger.output.messages.append(message)
-    ledger.put("requested", reference, json.dumps([offset, version, forbidden]).encode())
+    ledger.put("requested", reference, json.dumps([offset, *subject]).encode())
     ledger.output.observed.requested[cause] += 1
     return True
 
 
 def republish(link: LinkEvent, override: OverrideEvent | None, ledger: LedgerTransaction) -> bool:
     """Publish the link as changed by the override, if it differs from the current one. Return whether it was published."""
-    changed = effective(link.link, override, ledger.works)
-    curation = curated(override)
+    if follows_pin(link, override):
+        return False
+    changed, curation = effective(link.link, link.aliases, override), curated(override)
     if (changed.cited, changed.unresolved, changed.status, curation) == (
         link.link.cited,
         link.link.unresolved,
@@ -68,11 +76,13 @@ def republish(link: LinkEvent, override: OverrideEvent | None, ledger: LedgerTra
         link.curated,
     ):
         return False
-    return ledger.publish_as(link.model_copy(update={"link": changed, "curated": curation}), "overridden")
+    identity = {} if changed is link.link else {"aliases": (), "shared": False}
+    return ledger.publish_as(link.model_copy(update={"link": changed, "curated": curation, **identity}), "overridden")
 
 
 def withdraw(link: LinkEvent, offset: int, ledger: LedgerTransaction) -> None:
     """Replace a link to a removed work by the outcome ``withdrawn``, as of this catalog offset."""
     withdrawn = Link(reference=link.reference.id, citing=link.citing, cited=None, unresolved="withdrawn")
     offset = max(offset, link.catalog_offset)
-    ledger.publish_as(link.model_copy(update={"link": withdrawn, "catalog_offset": offset}), "withdrawn")
+    changed = {"link": withdrawn, "catalog_offset": offset, "aliases": (), "shared": False}
+    ledger.publish_as(link.model_copy(update=changed), "withdrawn")

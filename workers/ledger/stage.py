@@ -1,7 +1,7 @@
 """Ledger stage: publishes the one current outcome of every reference to ``links`` and requests re-evaluations.
 
 Four modules hold the rules as pure functions of a view: apply_outcomes.py (records of ``outcomes``), change_propagation.py,
-sweep.py and override_settling.py (overrides and due references). This module connects them to the topics, stores and works.
+sweep.py and override_settling.py (overrides). This module connects them to the topics, the stores and the log of changes.
 
 Invariants:
 1. No other worker writes ``links``.
@@ -13,28 +13,29 @@ Cost: a background task takes about 40 ms of CPU time and requests at most 200 r
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from reflink.verdict.judge import warm
 from schemas import ManifestEvent, read_outcome_event
-from workers.catalog.topic_reader import CatalogReader, change_of
+from schemas.links import PROPAGATION_KEY
+from workers.catalog.topic_reader import change_of
 from workers.config.settings import LedgerSettings
-from workers.errors import Stalled
 from workers.kafka.topics import TRUSTED_S, TopicAdmin, short_hash
 from workers.ledger.absence import ShareWriter
 from workers.ledger.apply_outcomes import apply_manifest, apply_outcomes
+from workers.ledger.catalog_following import CatalogFollowing
 from workers.ledger.change_propagation import propagate
 from workers.ledger.override_inbox import OverrideInbox
-from workers.ledger.override_settling import request_due
 from workers.ledger.papers import PaperCache
-from workers.ledger.recovery import prepare, roll_forward
+from workers.ledger.recovery import begin_propagation, prepare, roll_forward
+from workers.ledger.stores.change_log import ChangeLog
 from workers.ledger.stores.outcome_store import TABLES, PartitionStore, Topical, block_cache
-from workers.ledger.stores.work_table import WorkTable
 from workers.ledger.sweep import sweep
 from workers.ledger.transaction import LedgerTransaction
-from workers.ledger.view import PROPAGATION, Cursor, LedgerEvent, LedgerView, Row, WorksByKey, by_partition
+from workers.ledger.view import CatalogLog, Cursor, LedgerEvent, LedgerView, Row, by_partition
 from workers.rates import TokenBucket
 from workers.records import Partition, Received
 from workers.stage import Output, Stage
@@ -42,9 +43,6 @@ from workers.telemetry import metrics
 
 log = logging.getLogger(__name__)
 
-#: How long the broker may wait for more works. A long wait delays re-evaluations; a short one has a higher cost per work,
-#: because propagating few works costs as much as propagating many, and so does the transaction that follows.
-_LINGER_MS: Final = 200
 #: Interval between polls of the topic ``overrides``.
 _OVERRIDES_S: Final = 0.2
 #: Limits of one background task: re-evaluations requested, and CPU time (approximate).
@@ -68,8 +66,8 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
     follows = ("catalog", "links", "manifests", "overrides", "absence")
     sequential = True
 
-    #: The table of works; set by ``warm``.
-    works: WorksByKey
+    #: The log of changes; set by ``warm``.
+    catalog: CatalogLog
 
     def __init__(self, settings: LedgerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
@@ -82,33 +80,23 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         self._papers, self._blocks = PaperCache(), block_cache()
         self._next_overrides = 0.0
         self._turn = 0
-        #: Partitions without rows left in the table ``due``. Rows are added only when a store is restored.
-        self._none_due: set[int] = set()
         #: The last output offered as a background task, and the number of overrides that it settles, by partition.
         self._offered: tuple[Output, dict[int, int]] | None = None
+        self._following: CatalogFollowing | None = None
 
     def warm(self) -> None:
-        """Open the table of works and read the catalog topic to its end. Raises StoreFailed, Stalled and ModelNotFound."""
+        """Open the log of changes and read the catalog topic to its end. Raises StoreFailed, Stalled and ModelNotFound."""
         warm()  # fail now if the verdict does not fit this code, instead of rejecting references later
         with TopicAdmin(self.settings) as admin:
             origin = short_hash(admin.cluster_id() + self.settings.topic_prefix)
             topic_id = admin.topic_ids(["catalog"])["catalog"]
         self.folder = self.settings.state_dir / f"links-{origin}"
-        table = WorkTable(self.settings.state_dir / f"works-{origin}", topic_id=topic_id, stale_after_s=TRUSTED_S)
-        self.works, self._table = table, table
+        shutil.rmtree(self.settings.state_dir / f"works-{origin}", ignore_errors=True)  # the table of works of older versions
+        changes = ChangeLog(self.settings.state_dir / f"changes-{origin}", topic_id=topic_id, stale_after_s=TRUSTED_S)
+        self.catalog = changes
         self.absence.follower.start()
-        self.reader = CatalogReader(self.settings, table.offset, linger_ms=_LINGER_MS)
-        end, moved = self.reader.start(), time.monotonic()
-        while table.offset < end:
-            if self._follow_catalog(1.0):
-                moved = time.monotonic()
-            elif time.monotonic() - moved > self.settings.call_deadline_s:
-                raise Stalled(
-                    f"the catalog topic cannot be read: no record after offset {table.offset} arrived within "
-                    f"{self.settings.call_deadline_s:g} s, and it ends at {end}"
-                )
-            else:
-                time.sleep(0.01)
+        self._following = CatalogFollowing(self.settings, changes)
+        self._following.start()
 
     def decode(self, record: Received) -> LedgerEvent:
         """Decode a record of ``outcomes``, or check a record of ``catalog``. Raises BadRecord."""
@@ -118,8 +106,8 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         return LedgerEvent(record.partition, None)
 
     def view(self, batch: Sequence[LedgerEvent]) -> LedgerView:
-        """Return a view of the stores as of the last commit, and of the table of works."""
-        return LedgerView(self.stores, self.works, requested=self._requested, papers=self._papers)
+        """Return a view of the stores as of the last commit, and of the log of changes."""
+        return LedgerView(self.stores, self.catalog, requested=self._requested, papers=self._papers)
 
     def handle(self, batch: Sequence[LedgerEvent], view: LedgerView) -> Output:
         """Publish each outcome that is newer and different, and a tombstone for each removed reference."""
@@ -132,7 +120,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         return output
 
     def background_task(self) -> Output | None:
-        """Return the next background task: new overrides, else due references and changes of the catalog, else the sweep.
+        """Return the next background task: new overrides, else changes of the catalog, else the sweep.
 
         The sweep also requires permits for change propagation: without them, changes may be waiting that were not read.
         """
@@ -142,8 +130,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
             if number := self.overrides.settle(LedgerTransaction(partition, self._view_after(output), output)):
                 settled[partition] = number
                 output.partitions |= {("outcomes", partition)}
-        cursors = [Cursor.read(store.get("progress", PROPAGATION)) for store in self.stores.values()]
-        metrics.CHANGES_BEHIND.set(max((self.works.offset - cursor.offset for cursor in cursors), default=0))
+        metrics.CHANGES_BEHIND.set(max(0, self.catalog.end - self.propagated()))
         if not settled and not self._propagate(output) and self._requests.saved(self._clock()) >= 1:
             self._sweep(output)
         self.absence.offer(output)
@@ -163,25 +150,36 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         with TopicAdmin(self.settings) as admin:
             found = admin.topic_ids(TABLES)
             self.overrides.partitions = admin.find(["overrides"])["overrides"].partitions
+        if self._following is not None:
+            self._following.update_end()
         topic_ids: dict[Topical, str | None] = {table: found.get(table) for table in TABLES}
         for partition in numbers:
             store = PartitionStore(
                 self.folder / str(partition), stale_after_s=TRUSTED_S, topic_ids=topic_ids, cache=self._blocks
             )
-            prepare(store, self.works)
+            prepare(store, self.catalog)
             self.absence.restore(partition, store)
             self.stores[partition] = store
         opened = {partition: self.stores[partition] for partition in numbers}
-        overrides = roll_forward(opened, self.works, self.settings, self.wanted)
+        overrides = roll_forward(opened, self.catalog, self.settings, self.wanted)
+        self.continue_propagation(opened)
         self.overrides.add(overrides)
         self.overrides.follow()
+
+    def continue_propagation(self, stores: Mapping[int, PartitionStore]) -> None:
+        """Continue propagation in stores that were rolled forward, with the changes from the lowest of their positions on."""
+        needed = min(begin_propagation(store, self.catalog) for store in stores.values())
+        if needed < self.catalog.start:
+            log.warning("reading the catalog topic again", extra={"catalog_offset": needed, "known_from": self.catalog.start})
+            self.catalog.begin(needed)
+            if self._following is not None:
+                self._following.open()
 
     def released(self, partitions: Sequence[Partition]) -> None:
         """Close the partitions' stores. They stay on disk for the next assignment."""
         gone = [number for topic, number in partitions if topic == "outcomes" and number in self.stores]
         for partition in gone:
             self.stores.pop(partition).close()
-        self._none_due.difference_update(gone)
         if gone:
             self._requested = {key: value for key, value in self._requested.items() if key[0] in self.stores}
             self.overrides.follow()
@@ -218,15 +216,13 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         return self._follow_catalog(seconds) or new_overrides
 
     def close(self) -> None:
-        """Close the readers, the stores and the table of works."""
-        if hasattr(self, "reader"):
-            self.reader.close()
+        """Close the readers, the stores and the log of changes."""
+        if self._following is not None:
+            self._following.close()
         self.overrides.close()
         self.absence.follower.close()
         for partition in list(self.stores):
             self.stores.pop(partition).close()
-        if hasattr(self, "_table"):
-            self._table.close()
 
     # Background tasks
 
@@ -237,19 +233,14 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
             yield partitions[(self._turn + number) % len(partitions)]
 
     def _propagate(self, output: Output) -> bool:
-        """Process due references and changes of as many partitions as time and permits allow. Return whether there were any."""
+        """Process changes of as many partitions as time and permits allow. Return whether there were any."""
         until = time.thread_time() + _TASK_S
         for partition in self._in_turn():
-            limit = min(int(self._requests.saved(self._clock())), _MAX_REQUESTS) - len(output.messages)
+            sent = sum(message.topic != "manifests" for message in output.messages)
+            limit = min(int(self._requests.saved(self._clock())), _MAX_REQUESTS) - sent
             if limit < 1 or time.thread_time() > until:
                 break
-            if partition not in self._none_due:
-                if not self._add(partition, request_due(partition, self._view_after(output), limit), output):
-                    self._none_due.add(partition)
-                limit -= len(output.messages)
-            if limit > 0:
-                step = propagate(partition, self._view_after(output), limit, self.settings.wake_probability)
-                self._add(partition, step, output)
+            self._add(partition, propagate(partition, self._view_after(output), limit, self.settings.wake_probability), output)
         self._requests.spend(sum(output.observed.requested.values()))
         return bool(output.partitions)
 
@@ -267,7 +258,7 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
         return False
 
     def _view_after(self, output: Output) -> LedgerView:
-        return LedgerView(self.stores, self.works, output.writes, self._requested, self._papers)
+        return LedgerView(self.stores, self.catalog, output.writes, self._requested, self._papers)
 
     def _add(self, partition: int, step: Output | None, output: Output) -> bool:
         if step is None:
@@ -285,15 +276,10 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
 
     # The catalog
 
+    def propagated(self) -> int:
+        """Return the lowest position of change propagation of the partitions; the offset of the log without partitions."""
+        cursors = (Cursor.read(store.get("manifests", PROPAGATION_KEY)) for store in self.stores.values())
+        return min((cursor.offset for cursor in cursors), default=self.catalog.offset)
+
     def _follow_catalog(self, seconds: float) -> bool:
-        until = time.monotonic() + seconds
-        changed = False
-        while (changes := self.reader.take()) is not None:
-            changed = True
-            self._table.apply(changes.records, changes.offset)
-            if time.monotonic() >= until:
-                break
-        metrics.CATALOG_WORKS.set(len(self._table))
-        metrics.CATALOG_OFFSET.set(self._table.offset)
-        metrics.CATALOG_LAG.set(max(0, self.reader.end - self._table.offset))
-        return changed
+        return self._following is not None and self._following.follow(seconds, self.propagated())

@@ -83,9 +83,9 @@ def sweep(partition: int, view: LedgerView, limit: int, now: int, every_ms: int)
     ledger = LedgerTransaction(partition, view, Output())
     state = Sweep.read(ledger.store.get("progress", SWEEP))
     if state.done:
-        if now - state.began < every_ms or view.works.offset <= state.floor:
+        if now - state.began < every_ms or view.catalog.offset <= state.floor:
             return None
-        state = Sweep(view.works.offset, now, "", done=False, floor=view.works.offset)
+        state = Sweep(view.catalog.offset, now, "", done=False, floor=view.catalog.offset)
     read = 0
     rows = ledger.store.rows("links", state.after)
     for _ in range(min(_MAX_READ, limit * _READ_PER_REQUEST)):

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Literal
 
 from schemas import LinkEvent, OverrideEvent
-from schemas.links import OUTCOME_HEADER
+from schemas.links import OUTCOME_HEADER, PROPAGATION_KEY
 from workers.kafka.topics import TOPICS
 from workers.ledger.papers import KnownPaper
 from workers.ledger.stores.outcome_store import Table
-from workers.ledger.view import PROPAGATION, Cursor, LedgerView, Row
+from workers.ledger.view import Cursor, LedgerView, Row
 from workers.records import Message
 from workers.stage import Output
 
@@ -28,7 +28,7 @@ class LedgerTransaction:
 
     def __init__(self, partition: int, view: LedgerView, output: Output) -> None:
         self.partition, self.output = partition, output
-        self.works, self.store = view.works, view.stores[partition]
+        self.catalog, self.store = view.catalog, view.stores[partition]
         self._view = view
 
     # Reads
@@ -53,15 +53,15 @@ class LedgerTransaction:
 
     def cursor(self) -> Cursor:
         """Return the progress of change propagation as of the last commit."""
-        return Cursor.read(self.store.get("progress", PROPAGATION))
+        return Cursor.read(self.store.get("manifests", PROPAGATION_KEY))
 
-    def requested_offset(self, reference: str, version: int, forbidden: Sequence[str]) -> int:
+    def requested_offset(self, reference: str, subject: Sequence[object]) -> int:
         """Return the minimum catalog offset of the last identical request for the reference; -1 if none is remembered."""
         row = self.get("requested", reference)
         if row is None:
             return -1
-        offset, *subject = json.loads(row)  # not orjson: a version may be of any size
-        return int(offset) if subject == [version, list(forbidden)] else -1
+        offset, *requested = json.loads(row)  # not orjson: a version may be of any size
+        return int(offset) if requested == list(subject) else -1
 
     # Writes
 
@@ -101,6 +101,12 @@ class LedgerTransaction:
         self.output.messages.append(Message("manifests", citing.encode(), value))
         self.put("manifests", citing, value)
         self._view.papers.put((self.partition, "manifests", citing), value, paper)
+
+    def advance(self, cursor: Cursor) -> None:
+        """Write the progress of change propagation to ``manifests`` and to the store."""
+        message = Message("manifests", PROPAGATION_KEY.encode(), cursor.written(), partition=self.partition)
+        self.output.messages.append(message)
+        self.put("manifests", PROPAGATION_KEY, message.value)
 
     def count(self, decision: str) -> None:
         """Count a decision, for the metrics."""

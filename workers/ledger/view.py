@@ -1,4 +1,4 @@
-"""Events and view of the ledger. The view: its stores, the writes since the last commit, and the table of works."""
+"""Events and view of the ledger. The view: its stores, the writes since the last commit, and the log of changes."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, Protocol
 
-import orjson
-
-from reflink.entities import Work
-from schemas import ManifestEvent, OutcomesEvent
+from schemas import SCHEMA_VERSION, ManifestEvent, OutcomesEvent
+from schemas.links import PropagationState
 from workers.ledger.papers import KnownPaper, PaperCache
+from workers.ledger.stores.change_log import Change
 from workers.ledger.stores.outcome_store import PartitionStore, Table
-from workers.ledger.stores.work_table import Change
 from workers.stage import Output
 
 #: Address of a row: (partition, table, key). ``requested`` exists only in memory: the last requested re-evaluation of a
-#: reference, as JSON (minimum catalog offset, version of the paper, forbidden works).
+#: reference, as JSON (minimum catalog offset, version of the paper, forbidden works, pinned work).
 Row = tuple[int, Table | Literal["requested"], str]
 
 #: Keys of the table ``progress``.
-PROPAGATION: Final = "woken"
 SWEEP: Final = "sweep"
-#: The ``table_id`` of the table of works with which the store was last compared.
-WORKS: Final = "works"
+#: The ``log_id`` of the log of changes with which the store was last used.
+LOG: Final = "log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +31,42 @@ class LedgerEvent:
     event: ManifestEvent | OutcomesEvent | None
 
 
-class WorksByKey(Protocol):
-    """Interface of workers.ledger.stores.work_table.WorkTable for the rules of the ledger."""
+class CatalogLog(Protocol):
+    """Interface of workers.ledger.stores.change_log.ChangeLog for the rules of the ledger."""
+
+    @property
+    def start(self) -> int:
+        """Return the first offset of the catalog topic whose changes are known."""
 
     @property
     def offset(self) -> int:
-        """Return the first offset of the catalog topic that is not applied."""
+        """Return the first offset of the catalog topic that was not read."""
 
     @property
-    def table_id(self) -> bytes:
-        """Return the id that distinguishes this table from the tables before and after it."""
+    def end(self) -> int:
+        """Return the last known end of the catalog topic."""
 
-    def get(self, work_id: str) -> Work | None:
-        """Return the work with exactly this id, or None."""
+    @property
+    def log_id(self) -> bytes:
+        """Return the id that distinguishes this log from the logs before and after it."""
 
-    def canonical(self, work_id: str) -> str:
-        """Return the canonical id; ``work_id`` itself if no work has it."""
-
-    def alive(self, work_id: str) -> bool:
-        """Return whether some work has ``work_id`` as its id or as an identifier."""
+    def begin(self, offset: int) -> None:
+        """Forget everything and begin at ``offset``."""
 
     def changes(self, start: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes in order of offset, from offset ``start`` on."""
 
     def changed_since(self, keys: Iterable[bytes], offset: int) -> int | None:
-        """Return the highest offset of a change that concerns any of these keys; None if it is below ``offset``."""
+        """Return the highest offset of a change that concerns any of these keys; None if it is below ``offset``.
+
+        If ``offset`` is below ``start``, the offset before ``start`` counts as such a change.
+        """
 
 
 class Cursor(NamedTuple):
-    """Progress of change propagation in one partition.
+    """Progress of change propagation in one partition (schemas.links.PropagationState).
 
-    All changes below ``offset`` are done. Of the change at ``offset``, the first ``key`` keys are done, and of the next key the
-    references up to ``after``.
+    It is a row of ``manifests``, so every ledger that gets the partition continues from the same change.
     """
 
     offset: int = 0
@@ -74,12 +75,15 @@ class Cursor(NamedTuple):
 
     @classmethod
     def read(cls, value: bytes | None) -> Cursor:
-        """Parse its row."""
-        return cls() if value is None else cls(*orjson.loads(value))
+        """Parse its row. Raises BadRecord."""
+        if value is None:
+            return cls()
+        state = PropagationState.from_json(value)
+        return cls(state.offset, state.key, state.after)
 
     def written(self) -> bytes:
         """Return its row."""
-        return orjson.dumps(list(self))
+        return PropagationState(schema_version=SCHEMA_VERSION, **self._asdict()).to_json()
 
     @property
     def untouched(self) -> int:
@@ -96,7 +100,7 @@ class LedgerView:
     """
 
     stores: Mapping[int, PartitionStore]
-    works: WorksByKey
+    catalog: CatalogLog
     written: Mapping[Hashable, bytes | None] = field(default_factory=dict)
     requested: Mapping[tuple[int, str], bytes] = field(default_factory=dict)
     papers: PaperCache = field(default_factory=PaperCache)
@@ -114,7 +118,8 @@ class LedgerView:
 
     def after(self, output: Output) -> LedgerView:
         """Return a view that includes the writes of ``output``."""
-        return LedgerView(self.stores, self.works, {**self.written, **output.writes}, self.requested, self.papers, self.stored)
+        written = {**self.written, **output.writes}
+        return LedgerView(self.stores, self.catalog, written, self.requested, self.papers, self.stored)
 
     def paper(self, partition: int, citing: str, output: Output) -> KnownPaper | None:
         """Return the newest known version of a paper."""

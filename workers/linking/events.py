@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from reflink.entities import Reference
+from reflink.catalog import Catalog
+from reflink.entities import Link, Reference
 from reflink.linking.policy import Open, Profile
 from schemas import SCHEMA_VERSION, FallbackEvent, Outcome, OutcomesEvent
 from schemas.envelope import PaperEvent
+from schemas.outcomes import MAX_ALIASES
 from workers.kafka.topics import SPLIT_BYTES
 from workers.records import Message, split
 from workers.stage import Output
@@ -36,7 +38,7 @@ def add_outcomes(
 ) -> None:
     """Add messages for the topic ``outcomes``, one per paper and 512 KB, and their observations for the metrics."""
     for paper, items in _by_paper(outcomes):
-        sized = ((_size(item.reference) + _size_of_ids(item.forbidden), item) for item in items)
+        sized = ((_size(item.reference) + _size_of_ids(item.forbidden + item.aliases), item) for item in items)
         for group in split(sized, SPLIT_BYTES):
             envelope = _envelope(paper, catalog_offset, by)
             event = OutcomesEvent(**envelope, kind="outcomes", judged=now, items=tuple(group))
@@ -50,6 +52,20 @@ def add_outcomes(
         output.observed.reasons.update((phrase, linked) for phrase in link.reasons)
         if link.probability is not None:
             output.observed.probabilities.append((linked, link.probability))
+
+
+def outcome(
+    reference: Reference, link: Link, catalog: Catalog, forbidden: tuple[str, ...] = (), pinned: str | None = None
+) -> Outcome:
+    """Return the outcome with the identity of the work that the link names, as of this catalog."""
+    related = None if link.related is None else link.related.work
+    named = related if link.cited is None else link.cited
+    aliases: tuple[str, ...] = ()
+    shared = False
+    if named is not None:
+        aliases = tuple(sorted(catalog.works.nodes(named) - {named}))[:MAX_ALIASES]
+        shared = not catalog.works.bearers(named) <= {named}
+    return Outcome(reference=reference, link=link, forbidden=forbidden, pinned=pinned, aliases=aliases, shared=shared)
 
 
 def fallback_messages(

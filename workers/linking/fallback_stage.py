@@ -20,7 +20,7 @@ from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import FallbackSettings
 from workers.engine.source import EngineSource
-from workers.linking.events import JudgedBy, add_outcomes
+from workers.linking.events import JudgedBy, add_outcomes, outcome
 from workers.records import Received
 from workers.stage import Output, Stage
 
@@ -111,8 +111,7 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
             for event in events:
                 outcomes = judged.setdefault((event.catalog_offset, JudgedBy(event.model, event.policy, event.absent)), [])
                 outcomes += [
-                    (event, Outcome(reference=item.reference, link=next(links), forbidden=item.forbidden))
-                    for item in event.items
+                    (event, outcome(item.reference, next(links), view.source.catalog, item.forbidden)) for item in event.items
                 ]
         for (offset, by), outcomes in judged.items():
             add_outcomes(output, outcomes, offset, view.now, by)

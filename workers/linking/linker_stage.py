@@ -28,7 +28,7 @@ from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import LinkerSettings
 from workers.engine.source import EngineSource
 from workers.linking.encoders import load_encoders, report_full_device
-from workers.linking.events import JudgedBy, add_outcomes, fallback_messages
+from workers.linking.events import JudgedBy, add_outcomes, fallback_messages, outcome
 from workers.records import Received
 from workers.stage import Output, Stage
 from workers.telemetry import metrics
@@ -182,6 +182,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             return self._handle(batch, view)
 
     def _handle(self, batch: Sequence[ReferenceEvent], view: LinkerView) -> Output:
+        pinned = [event for event in batch if event.pinned is not None]
+        batch = [event for event in batch if event.pinned is None]
         references = [event.reference for event in batch]
         absent = [view.shares.of(event.citing) for event in batch]
         output, watch, encoder = Output(), Stopwatch(), view.encoder
@@ -198,12 +200,15 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
                 if assumed != share:
                     continue
                 if isinstance(result, Link):
-                    links.append((event, Outcome(reference=event.reference, link=result, forbidden=event.forbidden)))
+                    links.append((event, outcome(event.reference, result, view.source.catalog, event.forbidden)))
                 else:
                     opens.append((event, result))
             by = JudgedBy(view.model, replace(view.policy, absent=share).fingerprint(), share)
             add_outcomes(output, links, view.source.offset, view.now, by)
             output.messages += fallback_messages(opens, view.source.offset, view.policy.profile, by)
+        by = JudgedBy(view.model, view.policy.fingerprint(), view.policy.absent)
+        decided = [(event, _pinned(event, view.source.catalog)) for event in pinned]
+        add_outcomes(output, decided, view.source.offset, view.now, by)
         watch.lap("encode")
         output.observed.seconds.update(watch.seconds)
         return output
@@ -261,3 +266,15 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             self.follower.close()
         if self._engine is not None:
             self._engine.close()
+
+
+def _pinned(event: ReferenceEvent, catalog: Catalog) -> Outcome:
+    """Return the link to the work that a curator pinned: its canonical id and its status in this catalog."""
+    assert event.pinned is not None
+    cited = catalog.canonical(event.pinned)
+    work = catalog.get(cited)
+    link = Link(
+        reference=event.reference.id, citing=event.citing, cited=cited, method="curator",
+        status=None if work is None else work.status,
+    )  # fmt: skip
+    return outcome(event.reference, link, catalog, pinned=event.pinned)

@@ -197,13 +197,16 @@ class Committer:
             raise RebalanceInProgressError("partitions were taken away while the transaction was open")
 
     def _send(self, message: Message) -> Any:
-        key = message.partition_key if message.partition_key is not None else message.key or b""
+        partition = message.partition
+        if partition is None:
+            key = message.partition_key if message.partition_key is not None else message.key or b""
+            partition = self._partition(key, self._partitions[message.topic])
         return self.producer.send(
             self.settings.topic(message.topic),
             value=message.value,
             key=message.key,
             headers=list(message.headers),
-            partition=self._partition(key, self._partitions[message.topic]),
+            partition=partition,
             timestamp_ms=message.timestamp,
         )
 

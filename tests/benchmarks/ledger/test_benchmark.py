@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmarks.ledger import filling, topics, waking
+from benchmarks.ledger import filling, shares, topics, waking
 from benchmarks.ledger.__main__ import main
 from benchmarks.ledger.moulds import Mould
 from benchmarks.ledger.real import choose_arrivals
@@ -235,6 +235,19 @@ def test_a_watcher_records_references_in_every_kind_of_event():
     assert watcher.seen["a"] == Seen({"retries": [1.0], "outcomes": [2.0], "links": [3.0, 4.0, 5.0]}, "w", 4.0)
     assert watcher.seen["b"].first("outcomes") == 2.0
     assert watcher.seen["b"].first("links") is None
+
+
+def test_the_shares_find_what_one_ledger_finds(tmp_path: Path):
+    found = shares.compare(2000, (1, 2, 3), tmp_path, real=300)
+    assert found["equal"] == [1, 2, 3]
+    assert found["found"] > 0
+
+
+def test_a_share_is_measured(tmp_path: Path):
+    whole, half = (shares.measure(100, 8000, 0, number, 50, tmp_path, real=300) for number in (1, 2))
+    assert (whole["references"], half["references"], whole["works"]) == (8000, 4000, 100)
+    assert whole["store_mb"] > 1.5 * half["store_mb"] > 0
+    assert whole["log_mb"] > 0
 
 
 def test_the_command_saves_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -36,8 +36,8 @@ from tests.campaigns.convergence.replicas import Replica
 from tests.campaigns.convergence.topics import PARTITIONS
 from tests.campaigns.reporting import write_json
 from tests.data import find_shared_data, jats_folder
+from workers.ledger.stores.change_log import ChangeLog
 from workers.ledger.stores.outcome_store import PartitionStore
-from workers.ledger.stores.work_table import WorkTable
 
 _BATCH: Final = 512
 #: Re-evaluations per second: practically no limit, because only their number matters here, not their time.
@@ -55,9 +55,7 @@ class DiskPipeline(Pipeline):
         del self.linkers[1:], self.fallbacks[1:], self.ledgers[1:]
         for each in (*self.linkers, *self.fallbacks):
             each.replica, each.stage.follower, each.stage.catalog = shared, shared, shared.catalog
-        self.ledgers = [
-            LedgerProcess(self.topics, self.clock, _ALL_AT_ONCE, store=self._opened, works=lambda: self._table(folder))
-        ]
+        self.ledgers = [LedgerProcess(self.topics, self.clock, _ALL_AT_ONCE, store=self._opened, log=lambda: self._log(folder))]
         for partition in range(PARTITIONS):
             self.ledgers[0].assign(partition)
         self.seconds: Counter[str] = Counter()
@@ -65,8 +63,8 @@ class DiskPipeline(Pipeline):
     def _opened(self, partition: int) -> PartitionStore:
         return PartitionStore(self._folder / str(partition), stale_after_s=1e9)
 
-    def _table(self, folder: Path) -> WorkTable:
-        return WorkTable(folder / "works", topic_id=None, stale_after_s=1e9)
+    def _log(self, folder: Path) -> ChangeLog:
+        return ChangeLog(folder / "changes", topic_id=None, stale_after_s=1e9)
 
     def drain(self) -> None:
         """Process everything, in batches, until three rounds in a row have no work."""

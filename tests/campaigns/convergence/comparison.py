@@ -10,6 +10,7 @@ from reflink.entities import Work
 from schemas import LinkEvent, OverrideEvent
 from tests.campaigns.convergence.pipeline import Pipeline
 from tests.campaigns.convergence.replicas import WordEncoder
+from workers.ledger.apply_outcomes import same_reference
 from workers.papers.stage import PaperVersion
 
 #: Probabilities that differ by at most this are equal, since the ledger does not publish smaller changes.
@@ -54,7 +55,8 @@ def same(one: LinkEvent, other: LinkEvent) -> bool:
     a, b = one.link, other.link
     if (a.cited, a.unresolved, a.status, a.method) != (b.cited, b.unresolved, b.status, b.method):
         return False
-    if (one.curated, one.reference, one.citing) != (other.curated, other.reference, other.citing):
+    # The number of a reference in the bibliography may be older than its latest evaluation (docs/continuous.md).
+    if (one.curated, one.citing) != (other.curated, other.citing) or not same_reference(one.reference, other.reference):
         return False
     if a.probability is None or b.probability is None:
         return a.probability == b.probability

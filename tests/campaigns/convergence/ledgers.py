@@ -1,4 +1,4 @@
-"""A ledger process over topics in memory. Its stores and its table of works survive a restart, unless they are lost."""
+"""A ledger process over topics in memory. Its stores and its log of changes survive a restart, unless they are lost."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final, Literal
 
 from tests.campaigns.convergence.replicas import CATALOG, change_of_record
 from tests.campaigns.convergence.topics import PARTITIONS, Topics
+from tests.workers.ledger.changelogs import MemoryChangeLog
 from tests.workers.ledger.ledgered import Memory, Nowhere
-from tests.workers.ledger.worktables import MemoryWorkTable
 from workers.config.settings import LedgerSettings
-from workers.ledger.recovery import Rows, missed, prepare
+from workers.ledger.recovery import Rows, prepare, swept
 from workers.ledger.stage import LedgerStage
 from workers.ledger.stores.outcome_store import TABLES
 from workers.records import Partition
@@ -43,12 +43,13 @@ class LedgerProcess:
         wakes_per_s: float = 5.0,
         *,
         store: Callable[[int], Any] = lambda _: Memory(),
-        works: Callable[[], Any] = MemoryWorkTable,
+        log: Callable[[], Any] = MemoryChangeLog,
+        window: int = 1_000_000,
     ) -> None:
-        self._topics, self._clock, self._store, self._new_works = topics, clock, store, works
+        self._topics, self._clock, self._store, self._new_log, self.window = topics, clock, store, log, window
         self._wakes_per_s, self._sweeping = wakes_per_s, False
         self._disk: dict[int, Any] = {}
-        self._works = self._new_works()
+        self._log = self._new_log()
         #: Offset of the first unread override, by partition.
         self._overrides_read: dict[int, int] = {}
         self._start()
@@ -57,7 +58,7 @@ class LedgerProcess:
         """Create the stage and read the catalog to its end, as ``warm`` does."""
         self.stage = LedgerStage(_settings(self._wakes_per_s, self._sweeping), clock=self._clock)
         self.stage.overrides.partitions = PARTITIONS
-        self.stage.works = self._works
+        self.stage.catalog = self._log
         self.stage.overrides._reader = Nowhere()  # type: ignore[assignment]
         self.follow()
 
@@ -66,15 +67,17 @@ class LedgerProcess:
     def assign(self, partition: int) -> None:
         """Open the partition's store on disk and restore it to the end of its topics, as ``assigned`` does."""
         store = self._disk.setdefault(partition, self._store(partition))
-        prepare(store, self._works)
+        self._log.end = max(self._log.end, self._topics.end(CATALOG))
+        prepare(store, self._log)
         for table in TABLES:
             place = (table, partition)
             if table == "overrides":
                 continue
             for record in self._topics.read(place, store.next_offset(table)):
                 rows: Rows = [(table, (record.key or b"").decode(), record.value)]
-                store.write([*rows, *missed(rows, store, self._works)], {table: record.offset + 1})
+                store.write([*rows, *swept(rows, store)], {table: record.offset + 1})
         self.stage.stores[partition] = store
+        self.stage.continue_propagation({partition: store})
         self._overrides_read[partition] = store.next_offset("overrides")
         self._read_overrides(partition, None)
 
@@ -94,9 +97,9 @@ class LedgerProcess:
         self._disk.pop(partition, None)
         self.restart()
 
-    def lose_works(self) -> None:
-        """Delete the table of works and restart."""
-        self._works = self._new_works()
+    def lose_log(self) -> None:
+        """Delete the log of changes and restart."""
+        self._log = self._new_log()
         self.restart()
 
     def sweep(self, on: bool) -> None:
@@ -148,17 +151,21 @@ class LedgerProcess:
             self.stage.committed(output, offsets)
 
     def follow(self, limit: int | None = None) -> bool:
-        """Apply at most ``limit`` catalog events to the table of works. Return whether there were any."""
-        records = self._topics.read(CATALOG, self.stage.works.offset, limit)
+        """Add at most ``limit`` catalog events to the log of changes. Return whether there were any."""
+        catalog: Any = self.stage.catalog
+        if catalog.offset - self.stage.propagated() > self.window:
+            return False
+        records = self._topics.read(CATALOG, catalog.offset, limit)
         changes = [
             (record.offset, record.timestamp, change)
             for record in records
             if (change := change_of_record(record.key, record.value)) is not None
         ]
         end = self._topics.end(CATALOG) if limit is None or len(records) < limit else records[-1].offset + 1
-        if end == self.stage.works.offset:
+        if end == catalog.offset:
             return False
-        self.stage.works.apply(changes, end)
+        catalog.apply(changes, end)
+        catalog.trim(min(self.stage.propagated(), catalog.offset - self.window))
         return bool(records)
 
     def read_overrides(self, limit: int | None = None) -> bool:

@@ -39,14 +39,17 @@ class Histories(Inputs, RuleBasedStateMachine):
         chance=library.chances,
         works=st.integers(1, 6),
         papers=st.integers(1, 3),
+        window=st.sampled_from((0, 3, 20, 1_000_000)),
     )
-    def begin(self, semantic: bool, offered: bool, wakes: float, chance: Chance, works: int, papers: int) -> None:
+    def begin(self, semantic: bool, offered: bool, wakes: float, chance: Chance, works: int, papers: int, window: int) -> None:
         self.encoder = WordEncoder() if semantic else None
-        self.destination = self.pipeline = Pipeline(encoder=self.encoder, offered=offered, wakes_per_s=wakes)
+        self.destination = self.pipeline = Pipeline(encoder=self.encoder, offered=offered, wakes_per_s=wakes, window=window)
         #: Whether sweeps were ever allowed before the end.
         self.swept = False
         stages = "with a semantic stage" if semantic else "without a semantic stage"
-        self.record(f"{stages}; papers are {'' if offered else 'not '}works; {wakes:g} re-evaluations a second")
+        self.record(
+            f"{stages}; papers are {'' if offered else 'not '}works; {wakes:g} re-evaluations a second; a log of {window:,}"
+        )
         for _ in range(works):
             self.load(chance.work())
         for _ in range(papers):
@@ -107,7 +110,7 @@ class Histories(Inputs, RuleBasedStateMachine):
     @rule(ledger=_WORKERS, limit=_LIMIT)
     def ledger_follows(self, ledger: int, limit: int | None) -> None:
         if self.pipeline.ledgers[ledger].follow(limit):
-            self.record(f"ledger {ledger} follows to catalog offset {self.pipeline.ledgers[ledger].stage.works.offset}")
+            self.record(f"ledger {ledger} follows to catalog offset {self.pipeline.ledgers[ledger].stage.catalog.offset}")
 
     @rule(ledger=_WORKERS, limit=_LIMIT)
     def ledger_reads_overrides(self, ledger: int, limit: int | None) -> None:
@@ -165,9 +168,9 @@ class Histories(Inputs, RuleBasedStateMachine):
         self.pipeline.ledger_of(partition).lose_store(partition)
 
     @rule(ledger=_WORKERS)
-    def works_lost(self, ledger: int) -> None:
-        self.record(f"the table of works of ledger {ledger} is lost")
-        self.pipeline.ledgers[ledger].lose_works()
+    def log_lost(self, ledger: int) -> None:
+        self.record(f"the log of changes of ledger {ledger} is lost")
+        self.pipeline.ledgers[ledger].lose_log()
 
     @rule(partition=_PARTITIONS)
     def move(self, partition: int) -> None:

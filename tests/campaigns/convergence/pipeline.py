@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from schemas import SCHEMA_VERSION, CatalogEvent, LinkEvent, OverrideEvent, Refe
 from tests.campaigns.convergence.ledgers import Fate, LedgerProcess
 from tests.campaigns.convergence.replicas import CATALOG, Replica, WordEncoder
 from tests.campaigns.convergence.topics import PARTITIONS, Topics
+from tests.workers.ledger.changelogs import MemoryChangeLog
 from workers.config.settings import FallbackSettings, LinkerSettings, ParserSettings
 from workers.linking.fallback_stage import FallbackStage
 from workers.linking.linker_stage import LinkerStage
@@ -67,6 +69,9 @@ class Pipeline:
     offered: bool = True
     #: References per second that each ledger may re-evaluate.
     wakes_per_s: float = 5.0
+    #: Offsets of the catalog that the ledgers' logs of changes hold, and the logs.
+    window: int = 1_000_000
+    log: Callable[[], Any] = MemoryChangeLog
 
     def __post_init__(self) -> None:
         """Create empty topics and the workers."""
@@ -76,7 +81,7 @@ class Pipeline:
         self.parser = ParserStage(_PARSERS[self.offered])
         self.linkers = [self._linker() for _ in range(2)]
         self.fallbacks = [self._fallback() for _ in range(2)]
-        self.ledgers = [LedgerProcess(self.topics, self.clock, self.wakes_per_s) for _ in range(2)]
+        self.ledgers = [self._ledger() for _ in range(2)]
         for partition in range(PARTITIONS):
             self.ledgers[partition % 2].assign(partition)
 
@@ -85,6 +90,9 @@ class Pipeline:
         replica = Replica(self.topics, vectors=True, trigrams=False, encoder=self.encoder)
         stage.encoder = self.encoder or WordEncoder()  # type: ignore[assignment]
         return _joined(stage, replica)
+
+    def _ledger(self) -> LedgerProcess:
+        return LedgerProcess(self.topics, self.clock, self.wakes_per_s, log=self.log, window=self.window)
 
     def _fallback(self) -> Replicated:
         return _joined(FallbackStage(_FALLBACK, self.clock), Replica(self.topics, vectors=False, trigrams=True, encoder=None))
@@ -180,7 +188,7 @@ class Pipeline:
     def compact(self) -> int:
         """Compact all compacted topics as far as allowed. Return the number of removed records."""
         offsets = [each.replica.catalog.offset for each in (*self.linkers, *self.fallbacks)]
-        removed = self.topics.compact(CATALOG, min([*offsets, *(each.stage.works.offset for each in self.ledgers)]))
+        removed = self.topics.compact(CATALOG, min([*offsets, *(each.stage.catalog.offset for each in self.ledgers)]))
         for topic in ("links", "manifests", "overrides"):
             for place in self.topics.places(topic):
                 removed += self.topics.compact(place, min(each.seen(place) for each in self.ledgers))

@@ -52,7 +52,8 @@ class Topics:
     def place(self, message: Message) -> Partition:
         """Return the topic and partition of a message."""
         key = message.partition_key or message.key or b""
-        return message.topic, 0 if message.topic in _SINGLE else partition_of(key, PARTITIONS)
+        partition = partition_of(key, PARTITIONS) if message.partition is None else message.partition
+        return message.topic, 0 if message.topic in _SINGLE else partition
 
     def read(self, place: Partition, start: int, limit: int | None = None) -> list[Received]:
         """Return the records from an offset on, at most ``limit``."""

@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 from reflink.entities import Link, Reference, Work
 from schemas import LinkEvent, ManifestEvent, Outcome, OutcomesEvent, OverrideEvent, ReferenceEvent
-from tests.workers.ledger.worktables import MemoryWorkTable
+from schemas.links import PROPAGATION_KEY
+from tests.workers.ledger.changelogs import MemoryChangeLog
 from workers.config.settings import LedgerSettings
 from workers.ledger.stage import LedgerStage
 from workers.ledger.stores.key_index import keys_of
@@ -45,13 +46,17 @@ def outcomes(
     return _event(version, offset, citing, items)
 
 
-def outcome(
-    item: Reference, cited: str | None, offset: int, version: int = 1, forbidden: tuple[str, ...] = ()
-) -> OutcomesEvent:
-    """Return the outcome of one reference."""
+def outcome(item: Reference, cited: str | None, offset: int, version: int = 1, **fields: Any) -> OutcomesEvent:
+    """Return the outcome of one reference. ``fields``: others of the Outcome, such as its aliases."""
     method: Any = "identifier" if cited else None
     link = Link(reference=item.id, citing=CITING, cited=cited, method=method, unresolved=_unresolved(cited))
-    return _event(version, offset, CITING, [Outcome(reference=item, link=link, forbidden=forbidden)])
+    return _event(version, offset, CITING, [Outcome(reference=item, link=link, **fields)])
+
+
+def pinned(item: Reference, pin: str, cited: str, offset: int, status: str | None = None, **fields: Any) -> OutcomesEvent:
+    """Return what a linker answers for a reference with a pin: the canonical id and the status of the work."""
+    link = Link(reference=item.id, citing=CITING, cited=cited, method="curator", status=status)
+    return _event(1, offset, CITING, [Outcome(reference=item, link=link, pinned=pin, **fields)])
 
 
 def _unresolved(cited: str | None) -> Any:
@@ -151,7 +156,7 @@ class Ledger:
         self.stage.overrides._reader = Nowhere()  # type: ignore[assignment]
         self.store = Memory()
         self.stage.stores[0] = self.store  # type: ignore[assignment]
-        self.works = self.stage.works = MemoryWorkTable()
+        self.catalog = self.stage.catalog = MemoryChangeLog()
         self.next_override = 0
         self.log: list[Message] = []
         self.decisions: dict[str, int] = {}
@@ -171,9 +176,9 @@ class Ledger:
 
     def change(self, *works: Work | str, arrived: int = 5) -> None:
         """Apply the next records of the catalog topic: works, or ids of removed works."""
-        start = self.stage.works.offset
+        start = self.stage.catalog.offset
         records = [(start + number, arrived, work) for number, work in enumerate(works)]
-        self.works.apply(records, start + len(works))
+        self.catalog.apply(records, start + len(works))
 
     def override(self, event: OverrideEvent | None, reference: str = "") -> None:
         """Add a record of ``overrides``. None: a tombstone."""
@@ -205,7 +210,7 @@ class Ledger:
         self.stage.committed(output, offsets)
         for decision, count in output.observed.decisions.items():
             self.decisions[decision] = self.decisions.get(decision, 0) + count
-        return output.messages
+        return [message for message in output.messages if message.key != PROPAGATION_KEY.encode()]
 
     def compacted(self, topic: str) -> dict[str, bytes]:
         """Return the last value of each key in the topic."""

@@ -10,7 +10,7 @@ from schemas import LinkEvent
 from schemas.links import Curated
 from tests.workers.ledger.ledgered import CITING
 from workers.ledger.change_filter import likely
-from workers.ledger.stores.work_table import Change
+from workers.ledger.stores.change_log import Change
 
 CHANGED = Work.from_dict({"id": "doi:10.1/changed", "ids": {"doi": "10.1/changed"}, "title": "The yield of wheat in dry years"})
 CONCERNED = "doi:10.1/concerned"

@@ -10,10 +10,11 @@ import pytest
 
 from reflink.blocking.keys import hashed, reference_keys, work_keys
 from reflink.entities import Work
+from tests.workers.ledger.changelogs import MemoryChangeLog
 from tests.workers.ledger.conftest import NewLedger
 from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcome, published, reference, requested, work
+from workers.ledger.stores.change_log import ChangeLog
 from workers.ledger.stores.key_index import keys_of
-from workers.ledger.stores.work_table import WorkTable
 
 
 def test_a_late_work_re_evaluates_only_the_reference_with_its_identifier(ledger: Ledger):
@@ -126,7 +127,7 @@ def test_links_to_a_removed_work_are_withdrawn_at_once_and_re_evaluated(ledger: 
 
 def test_links_follow_the_canonical_id_when_works_merge(ledger: Ledger):
     ledger.change(work("10.1/b", ids={"doi": "10.1/b", "pmid": "5"}))
-    ledger.take(manifest(1, "a"), outcome(reference("a", title="with no key in common"), "doi:10.1/b", 1))
+    ledger.take(manifest(1, "a"), outcome(reference("a", title="with no key in common"), "doi:10.1/b", 1, aliases=("pmid:5",)))
     assert not ledger.background_tasks()
     ledger.change(work("10.1/a", ids={"doi": "10.1/a", "pmid": "5"}))
     assert list(requested(ledger.background_tasks())) == ["a"]
@@ -134,7 +135,9 @@ def test_links_follow_the_canonical_id_when_works_merge(ledger: Ledger):
 
 def test_links_stay_when_an_alias_is_removed(ledger: Ledger):
     ledger.change(*(work(f"10.1/{name}", ids={"doi": f"10.1/{name}", "pmid": "5"}) for name in "ab"))
-    ledger.take(manifest(1, "a"), outcome(reference("a", title="with no key in common"), "doi:10.1/a", 2))
+    ledger.take(
+        manifest(1, "a"), outcome(reference("a", title="with no key in common"), "doi:10.1/a", 2, aliases=("doi:10.1/b",))
+    )
     assert not ledger.background_tasks()
     ledger.change("doi:10.1/b")
     assert not published(ledger.background_tasks())
@@ -175,10 +178,10 @@ def test_the_position_of_propagation_survives_the_process(new_ledger: NewLedger)
     assert first.stage.background_task() == output  # an uncommitted task is offered again
     second = new_ledger()
     second.store.tables = first.store.tables
-    second.works = second.stage.works = first.works
+    second.catalog = second.stage.catalog = first.catalog
     assert list(requested(second.background_tasks())) == ["a"]
     third = new_ledger()
-    third.store.tables, third.stage.works = second.store.tables, second.works
+    third.store.tables, third.stage.catalog = second.store.tables, second.catalog
     assert not third.background_tasks()
 
 
@@ -243,11 +246,11 @@ def test_a_year_or_a_version_of_hundreds_of_digits_is_accepted(ledger: Ledger, t
     ledger.change(work("10.1/late", year=huge))
     assert list(requested(ledger.background_tasks())) == ["a"]
     assert keys_of(ledger.store.tables["links"][item.id])
-    table = WorkTable(tmp_path / "works", topic_id=None, stale_after_s=1e9)
-    for offset, what in enumerate((work("10.1/late", year=huge), work("10.1/late"), "doi:10.1/late")):
-        table.apply([(offset, 5, what)], offset + 1)
-    assert len(table) == 0
-    table.close()
+    log = ChangeLog(tmp_path / "changes", topic_id=None, stale_after_s=1e9)
+    for offset, what in enumerate((*[work("10.1/late", year=huge)] * 2, work("10.1/late"), "doi:10.1/late")):
+        log.apply([(offset, 5, what)], offset + 1)
+    assert [change.offset for change in log.changes(0, 9)] == [0, 2, 3]
+    log.close()
 
 
 def test_partitions_take_turns_when_permits_are_scarce(new_ledger: NewLedger):
@@ -267,12 +270,60 @@ def test_partitions_take_turns_when_permits_are_scarce(new_ledger: NewLedger):
     assert set(by_partition) == {0, 1, 2, 3}
 
 
-def test_due_references_of_a_store_assigned_again_are_re_evaluated(ledger: Ledger):
-    ledger.change(work("10.1/late"))
-    ledger.take(manifest(1, "a"), outcome(reference("a"), None, 0))
-    assert not ledger.background_tasks(), "nothing is due"
-    ledger.stage.released([("outcomes", 0)])
-    ledger.store.write([("due", f"{CITING}#a", b"0")], {})
-    ledger.stage.stores[0] = ledger.store  # type: ignore[assignment]
-    assert list(requested(ledger.background_tasks())) == ["a"]
+@pytest.mark.parametrize("offset", [0, 4, 5])
+def test_an_outcome_older_than_the_log_is_re_evaluated(ledger: Ledger, offset: int):
+    """What changed before the log begins is unknown."""
+    ledger.change(*(work(f"10.1/{number}") for number in range(8)))
     assert not ledger.background_tasks()
+    ledger.catalog.trim(5)
+    sent = ledger.take(manifest(1, "a"), outcome(reference("a", "10.1/other"), None, offset))
+    found = [event.catalog_offset for event in requested(sent).values()]
+    assert found == ([5] if offset < 5 else [])
+    assert not requested(ledger.take(outcome(reference("a", "10.1/other"), None, 5)))
+
+
+def test_an_outcome_is_re_evaluated_if_this_ledger_has_read_less_than_was_propagated(ledger: Ledger):
+    """The partition came from a ledger that was further in the catalog."""
+    ledger.change(work("10.1/late"), work("10.1/other"))
+    assert not ledger.background_tasks()
+    ledger.stage.catalog = MemoryChangeLog()
+    sent = ledger.take(manifest(1, "a"), outcome(reference("a", "10.1/late"), None, 0))
+    assert [event.catalog_offset for event in requested(sent).values()] == [2]
+    assert not requested(ledger.take(outcome(reference("a", "10.1/late"), None, 2)))
+
+
+def test_a_work_with_an_identifier_of_the_cited_work_re_evaluates_the_links_to_it(ledger: Ledger):
+    """The link names the other ids of its work, so the ledger need not know the work."""
+    ledger.change(work("10.1/b", ids={"doi": "10.1/b", "pmid": "5"}), work("10.1/c", ids={"doi": "10.1/c", "pmid": "5"}))
+    item = outcome(reference("a", title="with no key in common"), "doi:10.1/b", 2, aliases=("doi:10.1/c", "pmid:5"))
+    ledger.take(manifest(1, "a"), item)
+    ledger.change(work("10.1/d", ids={"doi": "10.1/d", "pmid": "6"}))
+    assert not ledger.background_tasks()
+    ledger.change(work("10.1/a", ids={"doi": "10.1/c"}))
+    assert list(requested(ledger.background_tasks())) == ["a"]
+
+
+def test_a_link_stays_while_another_work_has_the_removed_id_as_an_identifier(ledger: Ledger):
+    ledger.change(work("10.1/a"), Work.from_dict({"id": "x:1", "ids": {"doi": "10.1/a"}}))
+    ledger.take(manifest(1, "a"), outcome(reference("a", "10.1/a"), "doi:10.1/a", 2, aliases=("x:1",), shared=True))
+    ledger.change("doi:10.1/a")
+    sent = ledger.background_tasks()
+    assert not published(sent)
+    assert requested(sent)["a"].catalog_offset == 3
+
+
+def test_a_link_stays_if_its_work_left_and_returned(ledger: Ledger):
+    ledger.change(work("10.1/a"))
+    ledger.take(manifest(1, "a"), outcome(reference("a", "10.1/a"), "doi:10.1/a", 1))
+    ledger.change("doi:10.1/a", work("10.1/a", title="Another title of the work"))
+    sent = ledger.background_tasks()
+    assert not published(sent)
+    assert requested(sent)["a"].catalog_offset == 3
+
+
+def test_a_link_is_published_again_when_its_work_gains_an_identifier(ledger: Ledger):
+    """Otherwise a store that is restored from the topic would not know the identifier."""
+    item = reference("a", "10.1/a")
+    ledger.take(manifest(1, "a"), outcome(item, "doi:10.1/a", 1))
+    assert published(ledger.take(outcome(item, "doi:10.1/a", 2, aliases=("pmid:5",))))[0].aliases == ("pmid:5",)
+    assert not published(ledger.take(outcome(item, "doi:10.1/a", 3, aliases=("pmid:5",))))

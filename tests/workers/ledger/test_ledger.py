@@ -90,7 +90,7 @@ def test_an_outcome_without_a_manifest_is_published(ledger: Ledger):
 
 def test_catalog_events_have_no_output(ledger: Ledger):
     assert ledger.handle([]) == Output()
-    assert ledger.stage.handle([LedgerEvent(0, None)], LedgerView(ledger.stage.stores, ledger.stage.works)) == Output()
+    assert ledger.stage.handle([LedgerEvent(0, None)], LedgerView(ledger.stage.stores, ledger.stage.catalog)) == Output()
 
 
 def test_handling_changes_no_store(ledger: Ledger):
@@ -101,7 +101,7 @@ def test_handling_changes_no_store(ledger: Ledger):
 def test_arrivals_are_observed_only_for_published_outcomes(ledger: Ledger):
     output = Output()
     for version in (1, 2):
-        view = LedgerView(ledger.stage.stores, ledger.stage.works)
+        view = LedgerView(ledger.stage.stores, ledger.stage.catalog)
         apply_outcomes(outcomes(3, version, {"a": "x:1"}), LedgerTransaction(0, view, output))
     assert output.observed.arrivals == [(30, True)]
 

@@ -76,7 +76,7 @@ def test_a_divided_batch_has_the_output_of_the_whole(ledger: Ledger, history: An
         ledger.take(*arrived[:before])
     batch = arrived[before:]
     whole = ledger.handle(batch)
-    view, parts = LedgerView(ledger.stage.stores, ledger.stage.works), Output()
+    view, parts = LedgerView(ledger.stage.stores, ledger.stage.catalog), Output()
     while batch:
         size = data.draw(st.integers(1, len(batch)), label="part")
         output = ledger.handle(batch[:size], view)

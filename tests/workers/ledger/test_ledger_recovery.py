@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.kafka import send, worker_settings
 from tests.workers.echo import until
+from tests.workers.ledger.changelogs import MemoryChangeLog
 from tests.workers.ledger.ledgered import Ledger, manifest, outcomes
-from tests.workers.ledger.worktables import MemoryWorkTable
 from workers.config.settings import KafkaSettings, LedgerSettings
 from workers.kafka.topics import TopicAdmin
 from workers.ledger.recovery import roll_forward
@@ -22,7 +22,7 @@ def test_stores_are_restored_from_the_topics(kafka, tmp_path: Path):
     ledger.take(manifest(1, "a", "b"), outcomes(1, 1, {"a": "x:1", "b": "x:2"}))
     ledger.take(manifest(2, "b"))
     stores = {number: PartitionStore(tmp_path / str(number), stale_after_s=1e9) for number in range(3)}
-    half, works = len(ledger.log) // 2, MemoryWorkTable()
+    half, works = len(ledger.log) // 2, MemoryChangeLog()
     works.apply([], 9)  # outcomes at later offsets would belong to another catalog
     for messages in (ledger.log[:half], ledger.log[half:]):
         # Keys are hashed to partitions here; rolling forward reads a whole partition, whatever the keys.
@@ -45,7 +45,7 @@ def test_the_store_of_a_recreated_topic_is_rebuilt(kafka: KafkaSettings, tmp_pat
     """The new topic has more records than the store, so its offsets are plausible."""
     stage = LedgerStage(worker_settings(kafka, tmp_path, LedgerSettings))
     stage.folder = tmp_path / "links"
-    stage.works = MemoryWorkTable()
+    stage.catalog = MemoryChangeLog()
     places = [("outcomes", number) for number in range(3)]
 
     def held() -> dict[str, bytes]:

@@ -20,8 +20,8 @@ from kafka import KafkaProducer
 from schemas import LinkEvent
 from tests.kafka import create_topics, new_prefix, worker_settings
 from tests.workers.echo import until
+from tests.workers.ledger.changelogs import MemoryChangeLog
 from tests.workers.ledger.ledgered import Ledger, manifest, outcomes
-from tests.workers.ledger.worktables import MemoryWorkTable
 from workers.config.settings import KafkaSettings, LedgerSettings
 from workers.devkit.cluster import BrokerCluster
 from workers.errors import Stalled
@@ -40,7 +40,7 @@ class Predecessor:
     def __init__(self, kafka: KafkaSettings, folder: Path) -> None:
         self.kafka = kafka
         ledger = Ledger(folder)
-        ledger.works.apply([], 20)
+        ledger.catalog.apply([], 20)
         first = ledger.take(manifest(1, "a", "b"), outcomes(1, 5, {"a": "x:old", "b": "x:b"}))
         last = ledger.take(manifest(2, "a"), outcomes(2, 9, {"a": "x:new"}, text="revised text"))
         # The broker does not end it while a test waits.
@@ -105,8 +105,8 @@ class Assigning:
 def assigning(kafka: KafkaSettings, folder: Path, **settings: Any) -> Iterator[Assigning]:
     stage = LedgerStage(worker_settings(kafka, folder, LedgerSettings, slot="b", **settings))
     stage.folder = folder / "links"
-    stage.works = MemoryWorkTable()
-    stage.works.apply([], 20)
+    stage.catalog = MemoryChangeLog()
+    stage.catalog.apply([], 20)
     found = Assigning(stage)
     try:
         yield found

@@ -8,7 +8,7 @@ import pytest
 
 from schemas import OverrideEvent
 from tests.workers.ledger.conftest import NewLedger
-from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcome, published, reference, requested, work
+from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcome, pinned, published, reference, requested, work
 
 ITEM = reference("a", "10.1/a")
 
@@ -42,17 +42,41 @@ def test_an_override_is_published_in_every_order_of_arrival(new_ledger: NewLedge
 
 
 def test_a_pinned_link_has_the_status_and_the_canonical_id_of_the_work(ledger: Ledger):
+    """The ledger names the work at once as the curator did; a linker returns the rest, again after each change of the work."""
     ledger.take(manifest(1, "a"), outcome(ITEM, None, 0))
     ledger.change(work("10.1/z", status="retracted", ids={"doi": "10.1/z", "pmid": "5"}))
     ledger.override(PINNED)
-    assert published(ledger.background_tasks())[-1].link.status == "retracted"
-    ledger.change(work("10.1/b", ids={"doi": "10.1/b", "pmid": "5"}))
     sent = ledger.background_tasks()
-    assert [event.link.cited for event in published(sent)] == ["doi:10.1/b"]
+    assert [event.link.cited for event in published(sent)] == ["doi:10.1/z"]
+    assert requested(sent)["a"].pinned == "doi:10.1/z"
+    sent = ledger.take(pinned(ITEM, "doi:10.1/z", "doi:10.1/z", 1, "retracted", aliases=("pmid:5",)))
+    assert published(sent)[-1].link.status == "retracted"
     assert not requested(sent)
+    ledger.change(work("10.1/b", ids={"doi": "10.1/b", "pmid": "5"}))
+    assert requested(ledger.background_tasks())["a"].pinned == "doi:10.1/z"
+    ledger.take(pinned(ITEM, "doi:10.1/z", "doi:10.1/b", 2, aliases=("doi:10.1/z", "pmid:5")))
+    assert ledger.links() == {"a": "doi:10.1/b"}
+    # An outcome that missed the pin changes nothing, and is evaluated again.
+    sent = ledger.take(outcome(ITEM, "doi:10.1/a", 3))
+    assert not published(sent)
+    assert requested(sent)["a"].pinned == "doi:10.1/z"
     ledger.change("doi:10.1/b", "doi:10.1/z")  # a pin stays when the work is removed
-    ledger.background_tasks()
+    assert not published(sent := ledger.background_tasks())
+    assert requested(sent)["a"].pinned == "doi:10.1/z"
+    ledger.take(pinned(ITEM, "doi:10.1/z", "doi:10.1/z", 4))
     assert ledger.links() == {"a": "doi:10.1/z"}
+
+
+def test_an_answer_for_a_pin_that_no_longer_holds_is_late(ledger: Ledger):
+    ledger.take(manifest(1, "a"), outcome(ITEM, "doi:10.1/a", 0))
+    ledger.override(PINNED)
+    ledger.background_tasks()
+    ledger.override(override(pinned="doi:10.1/y"))
+    ledger.background_tasks()
+    assert not published(ledger.take(pinned(ITEM, "doi:10.1/z", "doi:10.1/b", 5)))
+    ledger.override(None, ITEM.id)
+    assert requested(ledger.background_tasks())["a"].pinned is None
+    assert not published(ledger.take(pinned(ITEM, "doi:10.1/y", "doi:10.1/y", 6)))
 
 
 def test_a_forbidden_link_is_withdrawn_at_once_and_the_reference_re_evaluated(ledger: Ledger):
@@ -100,7 +124,7 @@ def test_a_removed_override_requests_at_least_the_offset_of_the_outcome(ledger: 
 def test_an_alias_of_a_forbidden_work_is_forbidden(ledger: Ledger):
     ledger.change(*(work(f"10.1/{name}", ids={"doi": f"10.1/{name}", "pmid": "5"}) for name in "ab"))
     ledger.override(override(forbidden=["doi:10.1/b"]))
-    ledger.take(manifest(1, "a"), outcome(ITEM, "doi:10.1/a", 2))
+    ledger.take(manifest(1, "a"), outcome(ITEM, "doi:10.1/a", 2, aliases=("doi:10.1/b", "pmid:5")))
     assert ledger.links() == {"a": None}
 
 
@@ -111,8 +135,8 @@ def test_a_removed_override_re_evaluates_the_reference(ledger: Ledger, event: Ov
     ledger.background_tasks()
     ledger.change(work("10.1/other"))
     ledger.override(None, ITEM.id)
-    assert requested(ledger.background_tasks())["a"].forbidden == ()
-    assert requested(ledger.log[-1:])["a"].catalog_offset == 1
+    (again,) = requested(ledger.background_tasks()).values()
+    assert (again.forbidden, again.pinned, again.catalog_offset) == ((), None, 1)
     # An outcome that applied the removed override is late.
     if event.forbidden:
         assert not published(ledger.take(outcome(ITEM, None, 7, forbidden=event.forbidden)))

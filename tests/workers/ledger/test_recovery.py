@@ -1,4 +1,4 @@
-"""The positions of propagation and sweep when a store is opened, and the outcomes that are due for re-evaluation."""
+"""The positions of propagation and sweep when a store is opened and rolled forward."""
 
 from __future__ import annotations
 
@@ -8,61 +8,33 @@ from typing import Any, cast
 import pytest
 
 from schemas import LinkEvent
-from tests.workers.ledger.ledgered import Ledger, Memory, manifest, outcome, reference, work
-from tests.workers.ledger.worktables import MemoryWorkTable
+from schemas.links import PROPAGATION_KEY
+from tests.workers.ledger.changelogs import MemoryChangeLog
+from tests.workers.ledger.ledgered import Ledger, Memory, manifest, outcome, reference, requested, work
 from workers.ledger import recovery
-from workers.ledger.recovery import missed, prepare
+from workers.ledger.recovery import begin_propagation, prepare
 from workers.ledger.sweep import Sweep
-from workers.ledger.view import PROPAGATION, SWEEP, Cursor
+from workers.ledger.view import SWEEP, Cursor
 
 STARTED = Sweep(aim=1, began=5, after="x", done=False)
 
 
-def works(changes: int) -> MemoryWorkTable:
-    table = MemoryWorkTable()
-    table.apply([(offset, 5, work(f"10.1/{offset}")) for offset in range(changes)], changes)
-    return table
+def changes(number: int) -> MemoryChangeLog:
+    log = MemoryChangeLog()
+    log.apply([(offset, 5, work(f"10.1/{offset}")) for offset in range(number)], number)
+    return log
 
 
-def store_at(offset: int, table: MemoryWorkTable) -> Any:
+def store_at(offset: int, log: MemoryChangeLog) -> Any:
     store = cast("Any", Memory())
-    prepare(store, table)
-    store.write([("progress", PROPAGATION, Cursor(offset).written()), ("progress", SWEEP, STARTED.written())], {})
+    prepare(store, log)
+    rows = [("manifests", PROPAGATION_KEY, Cursor(offset).written()), ("progress", SWEEP, STARTED.written())]
+    store.write(rows, {})
     return store
 
 
-def test_a_new_store_begins_at_the_works_present():
-    store = cast("Any", Memory())
-    prepare(store, works(3))
-    assert Cursor.read(store.get("progress", PROPAGATION)) == Cursor(3)
-
-
-def test_propagation_and_sweep_continue_over_the_same_works():
-    table = works(3)
-    store = store_at(2, table)
-    for _ in range(3):
-        prepare(store, table)
-    assert Cursor.read(store.get("progress", PROPAGATION)) == Cursor(2)
-    assert Sweep.read(store.get("progress", SWEEP)) == STARTED
-
-
-def test_a_rebuilt_table_of_works_begins_one_sweep():
-    store, again = store_at(2, works(3)), works(3)
-    prepare(store, again)
-    assert Cursor.read(store.get("progress", PROPAGATION)) == Cursor(2)
-    assert Sweep.read(store.get("progress", SWEEP)) == Sweep()
-    store.write([("progress", SWEEP, STARTED.written())], {})
-    prepare(store, again)
-    assert Sweep.read(store.get("progress", SWEEP)) == STARTED
-
-
-def test_a_store_ahead_of_the_works_is_rebuilt():
-    store = store_at(9, works(9))
-    store.write([("links", "c#1", b"{}")], {"links": 4})
-    prepare(store, works(3))
-    assert not list(store.rows("links"))
-    assert store.next_offset("links") == 0
-    assert Cursor.read(store.get("progress", PROPAGATION)) == Cursor(3)
+def cursor_of(store: Any) -> Cursor:
+    return Cursor.read(store.get("manifests", PROPAGATION_KEY))
 
 
 def rows_of(ledger: Ledger, offset: int) -> list[tuple[Any, str, bytes | None]]:
@@ -70,28 +42,86 @@ def rows_of(ledger: Ledger, offset: int) -> list[tuple[Any, str, bytes | None]]:
     return [("links", key, value) for key, value in sorted(ledger.store.tables["links"].items())]
 
 
-def test_an_outcome_that_missed_a_propagated_change_is_due(ledger: Ledger):
-    table = works(3)
+def test_a_partition_without_outcomes_begins_at_the_changes_present():
     store = cast("Any", Memory())
-    prepare(store, table)
-    assert [key.split("#")[1] for _, key, _ in missed(rows_of(ledger, 1), store, table)] == ["a"]
-    assert not list(missed(rows_of(ledger, 2), store, table))
-    behind = store_at(1, table)  # propagation has not reached the change
-    assert not list(missed(rows_of(ledger, 1), behind, table))
+    prepare(store, changes(3))
+    assert begin_propagation(store, changes(3)) == 3
+    assert cursor_of(store) == Cursor(3)
+
+
+def test_without_a_record_of_propagation_it_begins_at_the_oldest_outcome(ledger: Ledger):
+    """As after an upgrade from a version that kept the position in its store only."""
+    store = cast("Any", Memory())
+    store.write(rows_of(ledger, 2), {})
+    assert begin_propagation(store, changes(9)) == 2
+    assert cursor_of(store) == Cursor(2)
+
+
+def test_propagation_and_sweep_continue_with_the_same_log():
+    log = changes(3)
+    store = store_at(2, log)
+    for _ in range(3):
+        prepare(store, log)
+        assert begin_propagation(store, log) == 2
+    assert cursor_of(store) == Cursor(2)
+    assert Sweep.read(store.get("progress", SWEEP)) == STARTED
+
+
+def test_a_rebuilt_log_begins_one_sweep():
+    store, again = store_at(2, changes(3)), changes(3)
+    prepare(store, again)
+    assert cursor_of(store) == Cursor(2)
+    assert Sweep.read(store.get("progress", SWEEP)) == Sweep()
+    store.write([("progress", SWEEP, STARTED.written())], {})
+    prepare(store, again)
+    assert Sweep.read(store.get("progress", SWEEP)) == STARTED
+
+
+def test_a_store_ahead_of_the_catalog_topic_is_rebuilt_and_compared_with_all_of_it():
+    store = store_at(9, changes(9))
+    store.write([("links", "c#1", b"{}")], {"links": 4})
+    recreated = changes(3)
+    prepare(store, recreated)
+    assert not list(store.rows("links"))
+    assert store.next_offset("links") == 0
+    store.write([("manifests", PROPAGATION_KEY, Cursor(9).written())], {})  # the record in the topic
+    assert begin_propagation(store, recreated) == 0
+    assert cursor_of(store) == Cursor(0)
+
+
+def test_a_log_that_does_not_reach_back_to_a_position_is_read_again(ledger: Ledger):
+    ledger.take(manifest(1, "a"), outcome(reference("a", "10.1/late"), None, 0))
+    ledger.change(work("10.1/late"), *(work(f"10.1/{number}") for number in range(5)))
+    ledger.catalog.trim(4)
+    ledger.stage.continue_propagation({0: ledger.store})  # type: ignore[dict-item]
+    assert (ledger.catalog.start, ledger.catalog.offset, ledger.catalog.end) == (0, 0, 6)
+    ledger.change(work("10.1/late"))
+    assert list(requested(ledger.background_tasks())) == ["a"]
+
+
+def test_a_lost_store_continues_where_propagation_stood(ledger: Ledger):
+    """Nothing is requested twice, and nothing is missed."""
+    ledger.take(manifest(1, "a", "b"), outcome(reference("a", "10.1/1"), None, 0), outcome(reference("b", "10.1/2"), None, 0))
+    ledger.change(work("10.1/1"))
+    assert list(requested(ledger.background_tasks())) == ["a"]
+    ledger.change(work("10.1/2"))
+    ledger.rebuild()
+    ledger.stage._requested.clear()
+    assert begin_propagation(cast("Any", ledger.store), ledger.catalog) == 1
+    assert list(requested(ledger.background_tasks())) == ["b"]
 
 
 def test_outcomes_of_another_catalog_get_offset_zero(ledger: Ledger):
-    table = works(3)
+    log = changes(3)
     store = cast("Any", Memory())
-    prepare(store, table)
+    prepare(store, log)
     records = [
         SimpleNamespace(key=key.encode(), value=value, offset=number)
         for number, (_, key, value) in enumerate(rows_of(ledger, 1000))
     ]
-    recovery._write("links", [SimpleNamespace(key=b"\xff", value=b"{}", offset=0), *records], store, table)
+    recovery._write("links", [SimpleNamespace(key=b"\xff", value=b"{}", offset=0), *records], store, log)
     read = {key.split("#")[1]: LinkEvent.from_json(value).catalog_offset for key, value in store.rows("links")}
     assert read == {"a": 0, "b": 0}
-    assert [key.split("#")[1] for key, _ in store.rows("due")] == ["a"]
     assert store.next_offset("links") == 2
 
 

@@ -9,7 +9,7 @@ import pytest
 from schemas import LinkEvent
 from tests.workers.ledger.conftest import NewLedger
 from tests.workers.ledger.ledgered import CITING, Ledger, manifest, outcome, reference, requested, work
-from workers.ledger.recovery import Rows, missed
+from workers.ledger.recovery import Rows, swept
 from workers.ledger.stores.outcome_store import PartitionStore
 from workers.ledger.sweep import Sweep
 from workers.ledger.view import SWEEP
@@ -61,8 +61,8 @@ def test_the_sweep_continues_in_another_process_and_only_behind_propagation(new_
     assert list(requested(first.background_tasks())) == names[:10]
     second = new_ledger(sweep_per_s=1.0)
     second.now = first.now
-    second.store.tables, second.stage.works = first.store.tables, first.works
-    second.works = first.works
+    second.store.tables, second.stage.catalog = first.store.tables, first.catalog
+    second.catalog = first.catalog
     second.take(outcome(reference("00", "10.1/late"), None, 2))
     second.change(work("10.1/late"))
     assert list(requested(second.background_task())) == ["00"]
@@ -96,10 +96,10 @@ def test_an_outcome_read_when_a_store_is_restored_causes_a_sweep_if_it_missed_th
     ((name, row),) = before.store.rows("links")
     after = new_ledger(sweep_per_s=1.0)
     after.now = before.now + 24 * HOUR
-    after.store.tables, after.works = before.store.tables, before.works
-    after.stage.works = before.works
+    after.store.tables, after.catalog = before.store.tables, before.catalog
+    after.stage.catalog = before.catalog
     rows: Rows = [("links", name, LinkEvent.from_json(row).model_copy(update={"catalog_offset": offset}).to_json())]
-    after.store.write([*rows, *missed(rows, cast("PartitionStore", after.store), after.works)], {})
+    after.store.write([*rows, *swept(rows, cast("PartitionStore", after.store))], {})
     assert list(requested(after.background_tasks())) == expected
 
 

@@ -1,4 +1,7 @@
-"""Blocking keys of an outcome in the store: those of its reference, and of the works that it names or must not cite."""
+"""Blocking keys of an outcome in the store: those of its reference, and of the works that it names or must not cite.
+
+A work that a link names has the keys of all its ids and identifiers, so that a later work with one of them is found.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,12 @@ def _read(value: bytes) -> Indexed:
             fields = json.loads(value)
         reference = Reference.from_dict(fields["reference"])
         link = fields["link"]
-        named = (link.get("cited"), (link.get("related") or {}).get("work"), *fields.get("forbidden", ()))
+        named = (
+            link.get("cited"),
+            (link.get("related") or {}).get("work"),
+            *fields.get("aliases", ()),
+            *fields.get("forbidden", ()),
+        )
         return Indexed(hashed_keys(reference, *named), int(fields["catalog_offset"]))
     except (BadRecord, KeyError, TypeError, ValueError, AttributeError):
         return Indexed(frozenset(), 0)
@@ -55,9 +63,10 @@ def keys_of(value: bytes) -> frozenset[bytes]:
 def event_keys(event: LinkEvent) -> frozenset[bytes]:
     """Return the hashed keys of a link event: those that ``keys_of`` returns for its stored form."""
     related = event.link.related
-    return hashed_keys(event.reference, event.link.cited, None if related is None else related.work, *event.forbidden)
+    named = None if related is None else related.work
+    return hashed_keys(event.reference, event.link.cited, named, *event.aliases, *event.forbidden)
 
 
 def hashed_keys(reference: Reference, *works: str | None) -> frozenset[bytes]:
-    """Return the hashed keys of a reference, and of the works (by id) that it names or must not cite."""
+    """Return the hashed keys of a reference, and of the ids of works that it names or must not cite."""
     return frozenset(map(hashed, (*reference_keys(reference), *(work_key(each) for each in works if each is not None))))

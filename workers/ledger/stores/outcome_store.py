@@ -5,9 +5,8 @@ Invariants:
 2. Rows, index and offsets are written in one batch, so they always agree.
 3. Damage and refusals by the system are handled by workers/ledger/stores/rocksdb.py.
 
-Beside published rows, a store holds data that no topic has: an index of the references by blocking key, the progress of change
-propagation and sweep, and the references due for re-evaluation. RocksDB was chosen by measurement
-(benchmarks/ledger/embedded_stores.py).
+Beside published rows, a store holds data that no topic has: an index of the references by blocking key, and the progress of the
+sweep. RocksDB was chosen by measurement (benchmarks/ledger/embedded_stores.py).
 """
 
 from __future__ import annotations
@@ -25,13 +24,14 @@ from workers.ledger.stores.rocksdb import LOCK_S, Rocks
 
 #: Tables that cache a topic, by the topic's name.
 Topical = Literal["links", "manifests", "overrides"]
-#: ``progress``: name → progress of propagation and sweep; ``due``: reference id → offset of the change that its outcome missed.
-Table = Literal["links", "manifests", "overrides", "progress", "due"]
+#: ``progress``: name → progress of the sweep, and the tally of absent works.
+Table = Literal["links", "manifests", "overrides", "progress"]
 TABLES: Final[tuple[Topical, ...]] = ("links", "manifests", "overrides")
-#: Format of the keys and values below (1 had no format row, 2 no index), plus the version of the rules for blocking keys.
-FORMAT: Final = 2 + RULES
+#: Format of the keys and values below (1 had no format row, 2 no index, 3 no aliases in it), plus the version of the rules for
+#: blocking keys.
+FORMAT: Final = 3 + RULES
 #: First byte of the keys of each table. workers/ledger/stores/rocksdb.py uses other bytes for its own rows.
-_PREFIX: Final[dict[str, bytes]] = {"links": b"l", "manifests": b"m", "overrides": b"r", "progress": b"p", "due": b"d"}
+_PREFIX: Final[dict[str, bytes]] = {"links": b"l", "manifests": b"m", "overrides": b"r", "progress": b"p"}
 _NEXT_OFFSET: Final = b"o"
 #: One row per blocking key of each reference: the hashed key, then the reference's id.
 _INDEX: Final = b"k"

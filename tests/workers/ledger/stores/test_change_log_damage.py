@@ -1,4 +1,4 @@
-"""A damaged table of works is rebuilt, or has its complete state at an earlier offset."""
+"""A damaged log of changes is rebuilt, or has its complete state at an earlier offset."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ import pytest
 
 from reflink.entities import Work
 from tests.workers.echo import until
-from tests.workers.ledger.stores.test_work_table import NODES, assert_same, opened, random_history, records
-from tests.workers.ledger.worktables import MemoryWorkTable
+from tests.workers.ledger.changelogs import MemoryChangeLog
+from tests.workers.ledger.stores.test_change_log import assert_same, opened, random_history, records
 from workers.errors import StoreFailed
-from workers.ledger.stores import work_table as module
-from workers.ledger.stores.work_table import WorkTable
+from workers.ledger.stores import change_log as module
+from workers.ledger.stores.change_log import ChangeLog
 
 pytestmark = pytest.mark.full
 
 #: Forked from a process of their own, where no thread of RocksDB held a lock.
 CHILDREN = multiprocessing.get_context("forkserver")
-CHILDREN.set_forkserver_preload(["tests.workers.ledger.stores.test_work_table"])
+CHILDREN.set_forkserver_preload(["tests.workers.ledger.stores.test_change_log"])
 
 BATCH, BATCHES = 5, 300
 HISTORY = random_history(1, BATCH * BATCHES)
 
 
-def written(table: WorkTable | MemoryWorkTable, upto: int) -> None:
+def written(log: ChangeLog | MemoryChangeLog, upto: int) -> None:
     """Apply the next batches up to this offset."""
-    while table.offset < upto:
-        start = table.offset
-        table.apply(records(HISTORY[start : start + BATCH], start), start + BATCH)
+    while log.offset < upto:
+        start = log.offset
+        log.apply(records(HISTORY[start : start + BATCH], start), start + BATCH)
 
 
-def assert_whole(table: WorkTable) -> int:
-    """Return the table's offset. Check that the table has the state of the history at this offset."""
-    assert table.offset % BATCH == 0
-    plain = MemoryWorkTable()
-    written(plain, table.offset)
-    assert_same(table, plain)
-    return table.offset
+def assert_whole(log: ChangeLog) -> int:
+    """Return the log's offset. Check that the log has the state of the history at this offset."""
+    assert log.offset % BATCH == 0
+    plain = MemoryChangeLog()
+    written(plain, log.offset)
+    assert_same(log, plain)
+    return log.offset
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +57,8 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The table of a process that was killed: with files, and a log."""
-    folder = tmp_path_factory.mktemp("table") / "works"
+    """The log of a process that was killed: with files, and a log."""
+    folder = tmp_path_factory.mktemp("log") / "changes"
     child = CHILDREN.Process(target=write_and_die, args=(folder,))
     child.start()
     child.join(120)
@@ -70,60 +70,60 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write_and_die(folder: Path) -> None:
     module._WRITE_BUFFER_BYTES = 1 << 15  # type: ignore[misc]
-    table = opened(folder)
-    written(table, (BATCHES - 10) * BATCH)
+    log = opened(folder)
+    written(log, (BATCHES - 10) * BATCH)
     time.sleep(0.2)  # the next batch records the length of RocksDB's list of files after the flush
-    written(table, BATCHES * BATCH)
+    written(log, BATCHES * BATCH)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def write_on(folder: Path, written_log: Path) -> None:
     """Write until killed, and record each batch after it is written."""
-    table = opened(folder)
+    log = opened(folder)
     with written_log.open("wb", buffering=0) as file:
-        while table.offset < len(HISTORY):
-            written(table, table.offset + BATCH)
-            file.write(b"%d\n" % table.offset)
+        while log.offset < len(HISTORY):
+            written(log, log.offset + BATCH)
+            file.write(b"%d\n" % log.offset)
     time.sleep(60)
 
 
 @pytest.fixture
 def copy(killed: Path, tmp_path: Path) -> Iterator[Callable[[], Path]]:
     def again() -> Path:
-        shutil.rmtree(tmp_path / "works", ignore_errors=True)
-        return Path(shutil.copytree(killed, tmp_path / "works"))
+        shutil.rmtree(tmp_path / "changes", ignore_errors=True)
+        return Path(shutil.copytree(killed, tmp_path / "changes"))
 
     return again  # type: ignore[return-value]
 
 
 def found_in(folder: Path) -> str:
-    """Return whether the table in the folder is whole, older or rebuilt. Check that it accepts more batches."""
-    table = opened(folder)
+    """Return whether the log in the folder is whole, older or rebuilt. Check that it accepts more batches."""
+    log = opened(folder)
     try:
-        offset = continued(table)
+        offset = continued(log)
     except StoreFailed:
-        assert not folder.exists(), "a damaged table is removed"
-        table = opened(folder)
-        offset = continued(table)
+        assert not folder.exists(), "a damaged log is removed"
+        log = opened(folder)
+        offset = continued(log)
         assert offset == 0
     finally:
-        table.close()
+        log.close()
     return "whole" if offset == BATCHES * BATCH else "older" if offset else "rebuilt"
 
 
-def continued(table: WorkTable) -> int:
+def continued(log: ChangeLog) -> int:
     """Return its offset, then apply two more batches."""
-    offset = assert_whole(table)
-    written(table, offset + 2 * BATCH)
-    assert_whole(table)
+    offset = assert_whole(log)
+    written(log, offset + 2 * BATCH)
+    assert_whole(log)
     return offset
 
 
-def test_a_table_without_damage_is_complete(copy: Callable[[], Path]) -> None:
+def test_a_log_without_damage_is_complete(copy: Callable[[], Path]) -> None:
     assert found_in(copy()) == "whole"
 
 
-def test_a_table_with_a_changed_byte_or_a_truncated_file_is_consistent(copy: Callable[[], Path], killed: Path) -> None:
+def test_a_log_with_a_changed_byte_or_a_truncated_file_is_consistent(copy: Callable[[], Path], killed: Path) -> None:
     draw, seen = random.Random(1), Counter[str]()
     for path in sorted(killed.iterdir()):
         if not path.stat().st_size or path.name.startswith(("LOG", "OPTIONS")):
@@ -140,31 +140,31 @@ def test_a_table_with_a_changed_byte_or_a_truncated_file_is_consistent(copy: Cal
     assert seen["older"] > 0
 
 
-def test_a_foreign_file_is_replaced_by_an_empty_table(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
-    (tmp_path / "works").write_text("a file")
-    assert found_in(tmp_path / "works") == "rebuilt"
+def test_a_foreign_file_is_replaced_by_an_empty_log(tmp_path: Path, our_warnings: Callable[[], list[Any]]) -> None:
+    (tmp_path / "changes").write_text("a file")
+    assert found_in(tmp_path / "changes") == "rebuilt"
     (line,) = our_warnings()
-    assert line.getMessage() == "the ledger's table of works is damaged and rebuilt from its topics"
+    assert line.getMessage() == "the ledger's log of changes is damaged and rebuilt from its topics"
 
 
 def test_damage_found_while_reading_ends_the_worker_and_the_next_start_rebuilds(tmp_path: Path) -> None:
-    folder = tmp_path / "works"
-    table = opened(folder)
+    folder = tmp_path / "changes"
+    log = opened(folder)
     draw = random.Random(2)
-    table.apply(records([Work(id=f"w{n:04}", title=draw.randbytes(80).hex()) for n in range(2000)], 0), 2000)
-    table.close()
+    log.apply(records([Work(id=f"w{n:04}", title=draw.randbytes(80).hex()) for n in range(2000)], 0), 2000)
+    log.close()
     opened(folder).close()  # moves the rows from the log to a file
     for path in folder.glob("*.sst"):
         content = bytearray(path.read_bytes())
-        for at in range(5_000, 50_000, 50):  # works; the table's own rows are after them
+        for at in range(5_000, 50_000, 50):  # changes; the log's own rows are after them
             content[at] ^= 1
         path.write_bytes(content)
-    table = opened(folder)
+    log = opened(folder)
     with pytest.raises(StoreFailed, match=r"is damaged .*checksum mismatch.* was removed: start the worker again"):
-        [table.get(f"w{n:04}") for n in range(2000)]
+        log.changes(0, 2000)
     assert not folder.exists()
-    with pytest.raises(StoreFailed, match="the ledger's table of works is closed"):
-        table.changes(0, 1)
+    with pytest.raises(StoreFailed, match="the ledger's log of changes is closed"):
+        log.changes(0, 1)
     assert found_in(folder) == "rebuilt"
 
 
@@ -176,33 +176,32 @@ def test_damage_found_while_reading_ends_the_worker_and_the_next_start_rebuilds(
         (lambda patch: {"stale_after_s": -3600.0}, "it was last written more than -1 hours ago"),
     ],
 )
-def test_an_unusable_table_is_rebuilt(
+def test_an_unusable_log_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, our_warnings: Callable[[], list[Any]], change: Any, reason: str
 ) -> None:
-    table = opened(tmp_path / "works")
-    written(table, 50)
-    table.close()
-    opened(tmp_path / "works", topic_id=None).close()
-    table = opened(tmp_path / "works", **(change(monkeypatch) or {}))
-    assert (table.offset, len(table), table.changes(0, 9)) == (0, 0, [])
-    assert not any(map(table.alive, NODES))
+    log = opened(tmp_path / "changes")
+    written(log, 50)
+    log.close()
+    opened(tmp_path / "changes", topic_id=None).close()
+    log = opened(tmp_path / "changes", **(change(monkeypatch) or {}))
+    assert (log.start, log.offset, log.changes(0, 9)) == (0, 0, [])
     assert [line.__dict__["reason"] for line in our_warnings()] == [reason]
-    written(table, 10)
-    table.close()
+    written(log, 10)
+    log.close()
 
 
-def test_a_table_that_another_process_has_open_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_another_process_has_open_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LOCK_S", 0.2)
-    table = opened(tmp_path / "works")
-    written(table, 50)
+    log = opened(tmp_path / "changes")
+    written(log, 50)
     with pytest.raises(StoreFailed, match="another process has it open: give each worker a REFLINK_STATE_DIR of its own"):
-        opened(tmp_path / "works")
-    assert assert_whole(table) == 50
-    table.close()
+        opened(tmp_path / "changes")
+    assert assert_whole(log) == 50
+    log.close()
 
 
 def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> None:
-    folder, draw, written_log = tmp_path / "works", random.Random(3), tmp_path / "written_log"
+    folder, draw, written_log = tmp_path / "changes", random.Random(3), tmp_path / "written_log"
     reached, most = 0, len(HISTORY)
     for _ in range(8):
         written_log.write_bytes(b"")
@@ -213,8 +212,8 @@ def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> Non
         child.kill()
         child.join()
         last = max((int(line) for line in written_log.read_bytes().split(b"\n")[:-1]), default=0)
-        table = opened(folder)
-        offset = assert_whole(table)
-        table.close()
+        log = opened(folder)
+        offset = assert_whole(log)
+        log.close()
         assert offset >= max(reached, last), "a killed process loses no batch that was written"
         reached = offset
