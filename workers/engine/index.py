@@ -10,6 +10,8 @@ Invariants:
    demands copies by documents.
 4. The alias names one index. A reader resolves it together with the watermark and searches that index by its own name, so the
    watermark holds for its search also while the alias moves.
+5. An index has only documents since its creation: writes go to an alias of the index's own and require that alias. Engines
+   otherwise create an index that was deleted again on the next write, without its mapping and without the earlier works.
 """
 
 from __future__ import annotations
@@ -63,7 +65,11 @@ class Index:
         if _is_opensearch(engine):
             settings["replication.type"] = "DOCUMENT"
         meta = {"format": FORMAT, **origin._asdict()}
-        body = {"settings": {"index": settings}, "mappings": {**documents.MAPPINGS, "_meta": meta}}
+        body = {
+            "settings": {"index": settings},
+            "mappings": {**documents.MAPPINGS, "_meta": meta},
+            "aliases": {_writes(name): {}},
+        }
         engine.call("index", "PUT", f"/{quoted(name)}", body, timeout_s=_CREATED_S)
         index = cls(engine, name)
         index.write_watermark(0)
@@ -90,7 +96,8 @@ class Index:
     def apply(self, changes: Sequence[tuple[int, Work | str]]) -> list[tuple[str, str]]:
         """Write changes, each with its offset: a work, or the id of a work that left. Return refused works with the reason.
 
-        Raises EngineUnavailable if any change may have been lost; repeating all of them is harmless.
+        Raises EngineUnavailable if any change may have been lost; repeating all of them is harmless. Raises NotFound if the
+        index was deleted.
         """
         if not changes:
             return []
@@ -99,7 +106,7 @@ class Index:
             work_id = change if isinstance(change, str) else change.id
             body.append({"index": {"_id": _document_id(work_id), "version": offset + 1, "version_type": "external"}})
             body.append(documents.gone(change) if isinstance(change, str) else documents.document(change))
-        target = f"/{quoted(self.name)}/_bulk?filter_path=errors,items.*.status,items.*.error"
+        target = f"/{quoted(_writes(self.name))}/_bulk?require_alias=true&filter_path=errors,items.*.status,items.*.error"
         found = self.engine.call("bulk", "POST", target, lines(body))
         if not found.get("errors"):
             return []
@@ -112,6 +119,8 @@ class Index:
             reason = f"{error.get('type')}: {error.get('reason')}"
             if status >= 500 or status == 429:
                 raise self.engine.unavailable("bulk", reason)
+            if status == 404:
+                raise NotFound(reason)
             refused.append((change if isinstance(change, str) else change.id, reason))
         return refused
 
@@ -122,16 +131,27 @@ class Index:
             raise self.engine.unavailable("refresh", f"{failed} copies of shards failed to refresh")
 
     def write_watermark(self, offset: int) -> None:
-        """Raise the watermark. Call it after ``refresh`` only. A higher watermark stays."""
-        target = f"/{quoted(self.name)}/_doc/{quoted(documents.WATERMARK)}?version={offset + 1}&version_type=external"
+        """Raise the watermark. Call it after ``refresh`` only. A higher watermark stays. Raises NotFound."""
+        target = f"/{quoted(_writes(self.name))}/_doc/{quoted(documents.WATERMARK)}"
         with suppress(Conflict):
-            self.engine.call("watermark", "PUT", target, {"watermark": offset})
+            self.engine.call(
+                "watermark",
+                "PUT",
+                f"{target}?require_alias=true&version={offset + 1}&version_type=external",
+                {"watermark": offset},
+            )
 
     def serve(self, alias: str) -> list[str]:
-        """Let the alias name this index only, in one step. Return the indexes that it named before."""
+        """Let the alias name this index only, in one step. Return the indexes that it named before.
+
+        The step removes the alias from every index, also from one that another indexer lets serve at the same time.
+        """
         before = [name for name in names(self.engine, alias) if name != self.name]
-        actions: list[dict[str, Any]] = [{"remove": {"index": name, "alias": alias}} for name in before]
-        self.engine.call("index", "POST", "/_aliases", {"actions": [*actions, {"add": {"index": self.name, "alias": alias}}]})
+        actions = [
+            {"remove": {"index": f"{alias}-*", "alias": alias, "must_exist": False}},
+            {"add": {"index": self.name, "alias": alias}},
+        ]
+        self.engine.call("index", "POST", "/_aliases", {"actions": actions})
         return before
 
     def delete(self) -> None:
@@ -153,13 +173,21 @@ def unfinished(engine: Engine, alias: str, origin: Origin) -> Index | None:
     served = set(names(engine, alias))
     for name in sorted(found, reverse=True):
         meta = found[name]["mappings"].get("_meta", {})
-        if name not in served and meta == {"format": FORMAT, **origin._asdict()}:
-            return Index(engine, name)
+        own = name.removeprefix(f"{alias}-").isdigit()  # not of another alias that begins with this one
+        if own and name not in served and meta == {"format": FORMAT, **origin._asdict()}:
+            index = Index(engine, name)
+            index.write_watermark(0)  # its maker may have ended before it wrote one
+            return index
     return None
 
 
 def _is_opensearch(engine: Engine) -> bool:
     return bool(engine.call("index", "GET", "/")["version"].get("distribution") == "opensearch")
+
+
+def _writes(name: str) -> str:
+    """Return the alias of an index that only writes use."""
+    return f"{name}.writes"
 
 
 def quoted(name: str) -> str:

@@ -6,6 +6,7 @@ import logging
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from reflink.catalog import Catalog
@@ -16,7 +17,7 @@ from workers.engine.errors import NotFound
 from workers.engine.filling import fill
 from workers.engine.index import Index, names, unfinished, version
 from workers.engine.indexer import Indexer
-from workers.engine.origin import origin_of
+from workers.engine.origin import Origin, origin_of
 from workers.errors import ServiceUnavailable
 from workers.kafka.topics import TopicAdmin
 from workers.telemetry import metrics
@@ -38,12 +39,21 @@ class IndexerService:
     over, delete the former one and return.
     """
 
-    def __init__(self, settings: IndexerSettings, *, rebuild: bool = False) -> None:
-        self.settings, self._rebuild = settings, rebuild
-        self._engine, self._outage = Engine(settings), Outage()
+    def __init__(
+        self,
+        settings: IndexerSettings,
+        *,
+        rebuild: bool = False,
+        engine: Engine | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``engine``: instead of a client of the settings. ``clock`` returns seconds."""
+        self.settings, self._rebuild, self._clock = settings, rebuild, clock
+        self._engine, self._outage = engine or Engine(settings), Outage()
         self._stopping = threading.Event()
         self._indexer: Indexer | None = None
-        self._serving = False
+        #: Whether the alias names this indexer's index.
+        self.serving = False
         self._next_check = 0.0
 
     def stop(self, *_: object) -> None:
@@ -55,8 +65,8 @@ class IndexerService:
         with TopicAdmin(self.settings) as admin:
             admin.check(["catalog"])
         try:
-            while not self._stopping.is_set() and not (self._rebuild and self._serving):
-                self._turn()
+            while not self._stopping.is_set() and not (self._rebuild and self.serving):
+                self._stopping.wait(self.turn())
         finally:
             self._leave()
             self._engine.close()
@@ -74,27 +84,30 @@ class IndexerService:
             metrics.READY.set(0)
             health.stop()
 
-    def _turn(self) -> None:
+    def turn(self) -> float:
+        """Open the index, or write the next changes and let the index serve. Return the seconds to wait before the next turn.
+
+        Raises WorkerError, but none for an engine that does not answer.
+        """
         try:
             if self._indexer is None:
                 self._indexer = self._open()
-                return
+                return 0.0
             busy = self._indexer.step()
             self._outage.over()
             self._serve(self._indexer)
-            if not busy:
-                self._stopping.wait(_IDLE_S)
         except ServiceUnavailable as error:
-            self._stopping.wait(self._outage.failed(error))
+            return self._outage.failed(error)
         except NotFound as error:
             log.warning("the index is gone", extra={"detail": str(error)})
             self._leave()
-            self._stopping.wait(1.0)
+            return 1.0
+        return 0.0 if busy else _IDLE_S
 
     def _open(self) -> Indexer | None:
         """Return an indexer of the serving index, of an unfinished one, or of a new one."""
         settings, engine, alias = self.settings, self._engine, self.settings.engine_index
-        origin = origin_of(settings)
+        origin = self.origin()
         serving = names(engine, alias)
         if serving and not self._rebuild:
             index = Index(engine, serving[0])
@@ -110,33 +123,41 @@ class IndexerService:
             if catalog.offset and not fill(index, catalog, settings, lambda: not self._stopping.is_set(), self._show):
                 return None
             offset = catalog.offset
-        indexer = Indexer(settings, index, offset)
+        indexer = self.follow(index, offset)
         self._end = indexer.start()
-        self._serving = index.name in serving
+        self.serving = index.name in serving
         return indexer
+
+    def origin(self) -> Origin:
+        """Return the catalog topic. Raises WorkerError."""
+        return origin_of(self.settings)
+
+    def follow(self, index: Index, offset: int) -> Indexer:
+        """Return an indexer that brings the topic from ``offset`` on into the index. It does not read yet."""
+        return Indexer(self.settings, index, offset)
 
     def _serve(self, indexer: Indexer) -> None:
         """Let the index serve when it has caught up; leave it if another one serves."""
         alias = self.settings.engine_index
-        if not self._serving:
+        if not self.serving:
             if indexer.offset < self._end:
                 return
             for former in indexer.index.serve(alias):
                 log.info("the former index is deleted", extra={"index": former})
                 Index(self._engine, former).delete()
             log.info("the index serves", extra={"index": indexer.index.name, "offset": indexer.offset})
-            self._serving = True
-        elif time.monotonic() >= self._next_check:
-            self._next_check = time.monotonic() + _CHECK_S
+            self.serving = True
+        elif self._clock() >= self._next_check:
+            self._next_check = self._clock() + _CHECK_S
             if names(self._engine, alias) != [indexer.index.name]:
                 log.warning("another index serves", extra={"former": indexer.index.name})
                 self._leave()
-        metrics.READY.set(self._serving)
+        metrics.READY.set(self.serving)
 
     def _leave(self) -> None:
         if self._indexer is not None:
             self._indexer.close()
-        self._indexer, self._serving = None, False
+        self._indexer, self.serving = None, False
 
     def _show(self, works: int) -> None:
         log.info("filling the index", extra={"works": works})
@@ -146,4 +167,4 @@ class IndexerService:
 
     def _ready(self) -> tuple[bool, dict[str, Any]]:
         offset = None if self._indexer is None else self._indexer.offset
-        return self._serving, {"worker": "indexer", "offset": offset}
+        return self.serving, {"worker": "indexer", "offset": offset}

@@ -11,7 +11,7 @@ from reflink.catalog import Catalog
 from workers.config.engine import EngineSearchSettings
 from workers.engine.candidates import EngineCandidates
 from workers.engine.client import Engine
-from workers.engine.errors import EngineUnavailable, NotFound
+from workers.engine.errors import EngineError, EngineUnavailable, NotFound
 from workers.engine.index import Index, Version, version
 from workers.engine.origin import origin_of
 from workers.errors import ServiceUnavailable
@@ -29,10 +29,13 @@ _SEEN_S: Final = 0.25
 class EngineSource:
     """Gives candidates at the index's present version. For use by one thread."""
 
-    def __init__(self, settings: EngineSearchSettings, catalog: Catalog) -> None:
-        """``catalog`` has the records and keys. Raises BadSettings. Connects to no node."""
+    def __init__(self, settings: EngineSearchSettings, catalog: Catalog, engine: Engine | None = None) -> None:
+        """``catalog`` has the records and keys; ``engine``: instead of a client of the settings. Raises BadSettings.
+
+        Connects to no node.
+        """
         self._settings, self._catalog = settings, catalog
-        self._engine = Engine(settings)
+        self._engine = engine or Engine(settings)
         #: The watermark that was read last: works below it are in the index.
         self.seen = 0
         self._next_look = 0.0
@@ -60,7 +63,7 @@ class EngineSource:
         """
         try:
             found = self._version()
-        except NotFound as error:
+        except EngineError as error:  # whatever the engine rejects here, no reference of the batch is at fault
             raise EngineUnavailable(f"no index serves: {error}") from None
         if found.offset < required:
             raise EngineUnavailable(f"index {found.index} is at offset {found.offset}, a reference requires {required}")
@@ -75,7 +78,7 @@ class EngineSource:
             self._next_look = time.monotonic() + _SEEN_S
             try:
                 self._version()
-            except (ServiceUnavailable, NotFound):
+            except (ServiceUnavailable, EngineError):
                 self._next_look = time.monotonic() + self._settings.engine_timeout_s
 
     def close(self) -> None:
