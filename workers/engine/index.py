@@ -5,6 +5,7 @@ Invariants:
    so repeated and delayed writes, also of two indexers at once, change nothing.
 2. The watermark is an offset of the topic ``catalog``: every search that begins after the watermark was read sees all records
    before it. It is written after a refresh of all shards that followed the acknowledgement of these records, and it only rises.
+   Exception: a node with a replica that the cluster removed while it was paused (docs/reliability.md).
 3. Records up to the watermark survive the loss of every node but one copy of each shard: a write is acknowledged by all copies
    in sync. Copies that follow by segments (``replication.type: SEGMENT``) would show a search older states, so the index
    demands copies by documents.
