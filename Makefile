@@ -13,6 +13,7 @@ JOBS ?= 2
 KILLS ?= 200
 FREEZES ?= 100
 BROKERS ?= 1
+NODES ?= 1
 PROCESSES ?= 2
 EXAMPLES ?= 2000
 comma := ,
@@ -47,7 +48,9 @@ help: ## this list
 	@echo 'make fuzz FORMAT=tei RUNS=100000      the same with papers of another format'
 	@echo 'make chaos KILLS=200 FREEZES=100 SEED=1  workers killed by phase, frozen, kicked; broker, network, disk: nothing lost or'
 	@echo '          doubled; BROKERS=3 on a cluster whose brokers are killed; JSON=file'
-	@echo 'make convergence EXAMPLES=2000 SEED=1   random histories end in the links of a fresh run; KAFKA=20 of them on a real Kafka'
+	@echo 'make chaos ENGINE=opensearch NODES=3    the same with candidates from OpenSearch, and faults of its nodes, index and indexer'
+	@echo 'make convergence EXAMPLES=2000 SEED=1   random histories end in the links of a fresh run; KAFKA=20 of them on a real Kafka,'
+	@echo '          with ENGINE=opensearch those with candidates from OpenSearch'
 	@echo 'make autoscaling                       the chart on a real control plane with KEDA: lag, replicas, links through a burst'
 	@echo 'make images ARGS=...                   builds the image and runs it against a real Kafka; needs root, podman and runc'
 	@echo 'make lint                              ruff, mypy --strict and the audit'
@@ -118,12 +121,13 @@ fuzz: $(STAMP)
 
 chaos: $(STAMP)
 	@.venv/bin/python -m workers.devkit
-	@.venv/bin/python -m tests.campaigns.chaos --kills $(KILLS) --freezes $(FREEZES) --brokers $(BROKERS) --seed $(SEED) $(if $(JSON),--json '$(JSON)')
+	@.venv/bin/python -m tests.campaigns.chaos --kills $(KILLS) --freezes $(FREEZES) --brokers $(BROKERS) --seed $(SEED) \
+		$(if $(ENGINE),--engine '$(ENGINE)' --nodes $(NODES)) $(if $(JSON),--json '$(JSON)')
 
 convergence: $(STAMP)
 	@$(if $(KAFKA),.venv/bin/python -m workers.devkit)
 	@.venv/bin/python -m tests.campaigns.convergence --examples $(EXAMPLES) --seed $(SEED) --kafka $(or $(KAFKA),0) \
-		$(if $(JSON),--json '$(JSON)')
+		$(if $(ENGINE),--engine '$(ENGINE)') $(if $(JSON),--json '$(JSON)')
 
 autoscaling: $(STAMP)
 	@.venv/bin/python -m workers.devkit

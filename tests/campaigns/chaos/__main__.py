@@ -26,6 +26,8 @@ _EPILOG = """examples:
       kills by phase, broker, network, disk; then members that freeze for longer than their session, or are kicked
   python -m tests.campaigns.chaos --kills 0 --freezes 20 --brokers 3
       the latter alone, while brokers are killed
+  python -m tests.campaigns.chaos --kills 40 --freezes 0 --engine opensearch --nodes 3
+      candidates from a search engine, whose nodes, index and indexer have faults, too
   python -m tests.campaigns.chaos recovery --repeats 3 --plot recovery.svg
       how long each fault delays links, one fault at a time
   python -m tests.campaigns.chaos soak --minutes 60 --plot soak.svg
@@ -64,6 +66,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=200, metavar="N", help="kills, with a quarter as many other faults (200)")
     parser.add_argument("--freezes", type=int, default=100, metavar="N", help="freezes at full load, half as many kicks (100)")
     parser.add_argument("--brokers", type=int, choices=(1, 3), default=1, help="of three, one is killed at intervals (1)")
+    parser.add_argument("--engine", choices=("native", "opensearch"), default="native", help="source of candidates (native)")
+    parser.add_argument("--nodes", type=int, choices=(1, 3), default=1, help="of OpenSearch; of three, with one replica (1)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the faults (1)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="recovery: repeats per fault and worker (3)")
     parser.add_argument("--minutes", type=float, default=60, metavar="M", help="soak: duration (60)")
@@ -73,7 +77,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _kills(options: argparse.Namespace, works: list[Work], snapshot: Path, log: Log) -> tuple[dict[str, Any], bool]:
-    report: dict[str, Any] = {name: getattr(options, name) for name in ("kills", "freezes", "brokers", "seed")}
+    report: dict[str, Any] = {name: getattr(options, name) for name in ("kills", "freezes", "brokers", "engine", "seed")}
+    nodes = options.nodes if options.engine != "native" else 0
+    report |= {"nodes": nodes} if nodes else {}
     began = time.monotonic()
 
     def keep(verdicts: Sequence[Verdict]) -> None:
@@ -81,7 +87,8 @@ def _kills(options: argparse.Namespace, works: list[Work], snapshot: Path, log: 
         report["runs"] = [each.report() for each in verdicts]
         _keep(options, report)
 
-    verdicts = campaign(options.kills, options.freezes, options.brokers, options.seed, works, snapshot, log, keep)
+    chosen = options.kills, options.freezes, options.brokers, options.seed
+    verdicts = campaign(*chosen, works, snapshot, log, keep, nodes=nodes)
     return report, not any(each.problems for each in verdicts)
 
 

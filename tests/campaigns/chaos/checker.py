@@ -2,7 +2,8 @@
 
 The checker shares no code with the workers: it uses its own consumer, JSON, and the papers that were sent. With
 ``--like PREFIX`` the links and dead letters must also equal those of another run of at least these papers, event for event,
-except for times and catalog offsets.
+except for times and catalog offsets. With ``--beyond PREFIX`` this run had all works of the other run from the start and more
+works later, so it never publishes that the catalog lacks a work that the other run linked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ TIMES: Final = ("arrived", "judged", "catalog_offset", "paper_version", "live", 
 #: Maximum difference of two numbers: the last digits of an encoder's output depend on the other texts in its batch.
 _TOLERANCE: Final = 1e-3
 _SHOWN: Final = 5
+#: Reasons that say that the catalog lacks the cited work.
+_ABSENT: Final = ("no-candidate", "not-in-catalog")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,19 +37,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("prefix")
     parser.add_argument("--papers", type=int, required=True, help="number of papers that were sent")
     parser.add_argument("--like", metavar="PREFIX", help="topic prefix of the undisturbed run")
+    parser.add_argument("--beyond", metavar="PREFIX", help="topic prefix of an undisturbed run with fewer works")
     options = parser.parse_args(arguments)
     run = Run(options.broker, options.prefix)
     problems = [*run.problems(options.papers)]
     if options.like:
         problems += run.differences(Run(options.broker, options.like), options.papers)
+    if options.beyond:
+        problems += run.missing(Run(options.broker, options.beyond))
     print(json.dumps({"papers": options.papers, "counts": run.counts, "problems": problems[:50]}, indent=1))
     return 1 if problems else 0
 
 
-def check(broker: str, prefix: str, papers: int, like: str | None = None) -> tuple[dict[str, int], list[str]]:
+def check(
+    broker: str, prefix: str, papers: int, like: str | None = None, beyond: str | None = None
+) -> tuple[dict[str, int], list[str]]:
     """Run this command in a separate process; return the counts and the problems."""
     command = [sys.executable, "-m", "tests.campaigns.chaos.checker", broker, prefix, "--papers", str(papers)]
-    done = subprocess.run([*command, *(["--like", like] if like else [])], capture_output=True, text=True, check=False)
+    others = [*(["--like", like] if like else []), *(["--beyond", beyond] if beyond else [])]
+    done = subprocess.run([*command, *others], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1) or not done.stdout:
         return {}, [f"the checker failed: {done.stderr[-500:]}"]
     report = json.loads(done.stdout)
@@ -124,6 +133,18 @@ class Run:
         two_dead = [dead for dead in map(_dead, other.dead) if dead[0] in names]
         yield from _some("dead letters only here:", list((Counter(one_dead) - Counter(two_dead)).elements()))
         yield from _some("dead letters only undisturbed:", list((Counter(two_dead) - Counter(one_dead)).elements()))
+
+    def missing(self, other: Run) -> Iterator[str]:
+        """Yield references that this run published as without a work although the other run, with fewer works, linked them."""
+        linked = {key for key, records in _by_key(other.links).items() if _event(records[-1])["link"].get("cited")}
+        absent = [
+            f"{record.key.decode()} ({link['unresolved']})"
+            for record in self.links
+            if record.value is not None
+            and record.key.decode() in linked
+            and (link := _event(record)["link"]).get("unresolved") in _ABSENT
+        ]
+        yield from _some("links: the catalog has the work of", absent)
 
     def _read(self, topic: str) -> Iterator[Any]:
         consumer = KafkaConsumer(

@@ -5,15 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import signal
+import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from tests.campaigns.chaos.orders import Order
 from tests.campaigns.chaos.plan import Fault, Kind
 from tests.campaigns.chaos.world import World
-from workers.devkit.processes import Process, Worker, WorkerDied
+from workers.devkit.processes import PROGRAM, Process, Worker, WorkerDied, environment
+from workers.engine.errors import EngineUnavailable, NotFound
+from workers.engine.index import Index, names
 
 #: An order that no victim has carried out after this time is withdrawn.
 PATIENCE_S: Final = 300.0
@@ -124,6 +129,75 @@ def _network(fault: Fault, world: World) -> None:
         network.turn("open")
 
 
+def _kill_node(fault: Fault, world: World) -> None:
+    engine = world.searched()
+    index = fault.number % len(engine.nodes)
+    engine.kill(index)
+    time.sleep(fault.seconds)
+    engine.restart(index)
+
+
+def _pause_node(fault: Fault, world: World) -> None:
+    engine = world.searched()
+    index = fault.number % len(engine.nodes)
+    engine.pause(index)
+    time.sleep(fault.seconds)
+    engine.resume(index)
+    engine.wait()
+
+
+def _stop_engine(fault: Fault, world: World) -> None:
+    engine = world.searched()
+    for index in range(len(engine.nodes)):
+        engine.kill(index)
+    time.sleep(fault.seconds)
+    for index in range(len(engine.nodes)):
+        engine.restart(index, wait=False)
+    engine.wait()
+
+
+def _kill_indexer(_: Fault, world: World) -> None:
+    os.kill(world.members("indexer")[0].pid, signal.SIGKILL)  # the world restarts it
+
+
+def _delete_index(_: Fault, world: World) -> None:
+    """Delete the serving index; over when another one serves."""
+    client, served = world.client(), list[str]()
+
+    def serves() -> bool:
+        served[:] = names(client, world.alias)
+        return bool(served)
+
+    def delete(name: str) -> bool:
+        Index(client, name).delete()
+        return True
+
+    with closing(client):
+        wait_for(lambda: _try(serves))
+        former = served[0]
+        wait_for(lambda: _try(lambda: delete(former)))
+        wait_for(lambda: _try(lambda: serves() and former not in served))
+
+
+def _try(request: Callable[[], bool]) -> bool:
+    """Return the result of a request to the engine; an engine that does not answer gives False."""
+    try:
+        return request()
+    except EngineUnavailable:
+        return False
+    except NotFound:  # an earlier attempt, whose answer was lost, deleted it
+        return True
+
+
+def _reindex(_: Fault, world: World) -> None:
+    """Run the command as an operator does. Raises RuntimeError if it fails."""
+    done = subprocess.run(
+        [*PROGRAM, "reindex"], env=environment(world.own("indexer", "reindex")), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"reindex ended with exit code {done.returncode}: {done.stderr[-1000:]}")
+
+
 def _fill_disk(fault: Fault, world: World) -> None:
     """Fill the ledger's disk for a while; its processes end, and restart, until there is space."""
     process = world.members("ledger")[0]
@@ -163,4 +237,11 @@ _DO: Final[dict[Kind, Callable[[Fault, World], None]]] = {
     "cut": _network,
     "hole": _network,
     "full disk": _fill_disk,
+    "kill a node": _kill_node,
+    "pause a node": _pause_node,
+    "all nodes down": _stop_engine,
+    "kill the indexer": _kill_indexer,
+    "two indexers": _toggle,
+    "delete the index": _delete_index,
+    "reindex": _reindex,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -21,9 +22,20 @@ Kind = Literal[
     "cut",
     "hole",
     "full disk",  # under the ledger's store
+    "kill a node",  # of the search engine; it starts again on its data
+    "pause a node",  # SIGSTOP, then SIGCONT
+    "all nodes down",
+    "kill the indexer",
+    "two indexers",  # one more indexer, or one less
+    "delete the index",  # the one that serves; over when another one serves
+    "reindex",
 ]
 OTHERS: Final[tuple[Kind, ...]] = (
     "join", "cut", "kill the broker", "full disk", "lose", "slow", "hole", "restart the broker",
+)  # fmt: skip
+#: Faults of the search engine and of what fills it.
+OF_ENGINE: Final[tuple[Kind, ...]] = (
+    "kill a node", "two indexers", "pause a node", "delete the index", "kill the indexer", "all nodes down", "reindex",
 )  # fmt: skip
 #: Kills per other fault; each other kind occurs at least once.
 _SHARE: Final = 4
@@ -64,6 +76,19 @@ def draw(kills: int, seed: int) -> list[Fault]:
     for kind in others[:count]:
         kinds.insert(choice.randint(0, len(kinds)), (kind, None))
     return [_fault(number, kind, phase, choice) for number, (kind, phase) in enumerate(kinds, start=1)]
+
+
+def with_engine(faults: Sequence[Fault], rounds: int, seed: int) -> list[Fault]:
+    """Return the faults with each fault of the engine ``rounds`` times among them."""
+    choice, mixed = random.Random(f"engine {seed}"), list(faults)
+    number = max((fault.number for fault in faults), default=0)
+    for kind in (kind for _ in range(rounds) for kind in choice.sample(OF_ENGINE, len(OF_ENGINE))):
+        number += 1
+        longest = {"kill a node": 5.0, "pause a node": 20.0, "all nodes down": 8.0}.get(kind, 0.0)
+        mixed.insert(
+            choice.randint(0, len(mixed)), Fault(number, kind, "indexer", seconds=choice.uniform(longest / 8, longest))
+        )
+    return mixed
 
 
 def _fault(number: int, kind: Kind, phase: Phase | None, choice: random.Random) -> Fault:

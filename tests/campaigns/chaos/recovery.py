@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from reflink.entities import Work
+from tests.campaigns.chaos.cluster import Cluster
 from tests.campaigns.chaos.faults import one_of_two
 from tests.campaigns.chaos.papers import POISON_EVERY, REFERENCES, number_of
-from tests.campaigns.chaos.world import Cluster, World
+from tests.campaigns.chaos.world import World
 from tests.campaigns.follower import Follower
 from workers.devkit.processes import WORKERS, Process, Worker
 

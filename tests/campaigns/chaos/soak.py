@@ -26,7 +26,8 @@ import psutil
 from reflink.catalog.reading import read_works
 from reflink.entities import Work
 from tests.campaigns import threads
-from tests.campaigns.chaos.world import READ, Cluster, World
+from tests.campaigns.chaos.cluster import Cluster
+from tests.campaigns.chaos.world import READ, World
 from tests.data import jats_folder, shared_data
 from workers.catalog.bulk_load import load
 from workers.devkit.processes import WORKERS, NotReady, WorkerDied

@@ -10,7 +10,7 @@ import pytest
 from tests.campaigns.chaos.absences import SESSION_S, draw_absences
 from tests.campaigns.chaos.campaign import campaign
 from tests.campaigns.chaos.orders import PHASES, Order
-from tests.campaigns.chaos.plan import LEAST, OTHERS, draw, reached
+from tests.campaigns.chaos.plan import LEAST, OF_ENGINE, OTHERS, draw, reached, with_engine
 from tests.campaigns.chaos.verdict import Verdict
 from tests.workers.corpus import catalog_works, make_snapshot
 from workers.config.settings import FallbackSettings, LedgerSettings, LinkerSettings, ParserSettings
@@ -42,6 +42,27 @@ def test_all_faults_took_effect(verdicts: list[Verdict]):
     assert all(others[kind] for kind in OTHERS)
     absences = draw_absences(FREEZES, SEED)
     assert all(others[f"{absence.kind}, {absence.phase}"] for absence in absences)
+
+
+@pytest.mark.timeout(3600)
+def test_a_search_engine_with_faults_changes_nothing(tmp_path: Path):
+    works = catalog_works()
+    verdicts = campaign(4, 0, 1, SEED, works, make_snapshot(works, tmp_path / "snapshot"), print, nodes=1)
+    assert [problem for verdict in verdicts for problem in (*verdict.problems, *verdict.missed)] == []
+    for verdict in verdicts:
+        assert all(verdict.others[kind] for kind in OF_ENGINE)
+        assert verdict.counts["linked"]
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_seed_draws_the_faults_of_the_engine_among_the_others(rounds: int):
+    faults = draw(20, 7)
+    mixed = with_engine(faults, rounds, 7)
+    assert mixed == with_engine(faults, rounds, 7)
+    assert mixed != with_engine(faults, rounds, 8)
+    assert [fault for fault in mixed if fault.kind not in OF_ENGINE] == faults
+    assert Counter(fault.kind for fault in mixed if fault.kind in OF_ENGINE) == dict.fromkeys(OF_ENGINE, rounds)
+    assert len({fault.number for fault in mixed}) == len(mixed)
 
 
 @pytest.mark.parametrize("kills", [18, 20, 200])

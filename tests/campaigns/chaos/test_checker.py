@@ -127,3 +127,22 @@ def test_differences_from_the_undisturbed_run_are_found(broker: Broker):
         other_reason,
     ):
         assert list(written(broker, changed(change)).differences(undisturbed, PAPERS))
+
+
+def test_a_link_lost_although_the_catalog_only_grew_is_found(broker: Broker):
+    fewer = written(broker, correct())
+    key = next(reference for _, reference in expected(PAPERS))
+
+    def moved(records: Records) -> None:
+        records["links"][0][1]["link"].update(cited="doi:10.1/later")
+
+    def absent(records: Records) -> None:
+        records["links"][0][1]["link"].update(cited=None, unresolved="no-candidate")
+
+    def uncertain(records: Records) -> None:
+        records["links"][0][1]["link"].update(cited=None, unresolved="ambiguous")
+
+    for change in (moved, uncertain):
+        assert list(written(broker, changed(change)).missing(fewer)) == []
+    (problem,) = written(broker, changed(absent)).missing(fewer)
+    assert key in problem

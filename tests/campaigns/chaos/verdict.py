@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tests.campaigns.chaos.checker import check
-from tests.campaigns.chaos.world import Cluster, World
+from tests.campaigns.chaos.cluster import Cluster
+from tests.campaigns.chaos.world import World
 
 #: Exit codes that a fault explains: killed, SIGTERM before the handler was installed, drained, fenced, stalled, no broker,
 #: the store's disk full. Any other exit code is a defect.
@@ -43,9 +44,9 @@ class Verdict:
             if code not in _FINE:
                 self.defects.append(f"{worker} ended {count} times with exit code {code}: {_last_words(world, worker)}")
 
-    def check(self, cluster: Cluster, prefix: str, *, like: str | None = None) -> list[str]:
+    def check(self, cluster: Cluster, prefix: str, *, like: str | None = None, beyond: str | None = None) -> list[str]:
         """Run the checker and fill in the counts; return the problems, the defects first."""
-        self.counts, problems = check(cluster.address, prefix, self.papers, like)
+        self.counts, problems = check(cluster.address, prefix, self.papers, like, beyond)
         return [*self.defects, *self._not_done(), *problems]
 
     def _not_done(self) -> list[str]:

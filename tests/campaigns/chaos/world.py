@@ -1,4 +1,4 @@
-"""The system under test: real brokers behind proxies, the four workers as victims, and a steady stream of papers."""
+"""The system under test: the workers as victims, on real brokers behind proxies, and a steady stream of papers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from reflink.entities import Work
 from tests.campaigns import threads
+from tests.campaigns.chaos.cluster import Cluster
 from tests.campaigns.chaos.papers import paper
-from tests.campaigns.chaos.proxy import Proxy, Way
-from tests.kafka import await_markers, create_topics, lag, new_prefix
+from tests.kafka import create_topics, lag, new_prefix
 from tests.workers.corpus import loaded
-from workers.devkit.cluster import BrokerCluster
+from workers.config.engine import EngineSettings
 from workers.devkit.ports import free_port
 from workers.devkit.processes import WORKERS, Pipeline, Process, Worker
+from workers.devkit.search_engine import SearchEngine
+from workers.engine.client import Engine
 from workers.kafka.bulk_producer import Sender
 from workers.papers.publishing import publish, record_of
 
@@ -32,88 +34,17 @@ _AGAIN: Final[tuple[Worker, str]] = ("linker", "retries")
 _PATIENCE_S: Final = 180.0
 #: Pause before an ended process is restarted.
 _RESTART_S: Final = 0.3
+#: Shorter than the default, so that the client gives up on a paused node several times.
+_ENGINE_TIMEOUT_S: Final = 4.0
 #: Size of a ledger's state folder, small so that a fault can fill it.
 _DISK_MB: Final = 256
-
-
-class Network:
-    """The proxies between one kind of worker and all brokers."""
-
-    def __init__(self, proxies: Sequence[Proxy]) -> None:
-        self.proxies = proxies
-
-    @property
-    def address(self) -> str:
-        """The bootstrap servers that lead through these proxies."""
-        return ",".join(f"127.0.0.1:{proxy.port}" for proxy in self.proxies)
-
-    def turn(self, way: Way) -> None:
-        """Set the state of all proxies from now on."""
-        for proxy in self.proxies:
-            proxy.turn(way)
-
-
-class Cluster:
-    """Brokers that each kind of worker reaches through its own proxies, and other clients directly."""
-
-    def __init__(self, folder: Path, brokers: int = 1) -> None:
-        self._listeners = [{worker: free_port() for worker in WORKERS} for _ in range(brokers)]
-        self.networks = {
-            worker: Network([Proxy(ports[worker], free_port()) for ports in self._listeners]) for worker in WORKERS
-        }
-        self.brokers = BrokerCluster.start(brokers, folder, extra=self._properties)
-        self.address = self.brokers.address
-
-    def _properties(self, index: int) -> dict[str, str]:
-        seen = {worker: network.proxies[index].port for worker, network in self.networks.items()}
-        names = ("PLAINTEXT", "CONTROLLER", *map(str.upper, WORKERS))
-        return {
-            "listeners": _addresses(self._listeners[index]),
-            "advertised.listeners": _addresses(seen),
-            "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
-        }
-
-    def restart(self, index: int = 0, *, kill: bool, away_s: float = 0.0) -> None:
-        """Stop or kill one broker and restart it with the same data; the proxies refuse connections to it meanwhile.
-
-        One of several brokers stays down for ``away_s``, long enough for the others to take over, and the method returns when
-        all are in sync again. A single broker is killed only once no transaction waits for its markers: see
-        ``await_markers``.
-        """
-        proxies = [network.proxies[index] for network in self.networks.values()]
-        for proxy in proxies:
-            proxy.turn("cut")
-        try:
-            if kill and len(self.brokers.brokers) == 1:
-                await_markers(self.address)
-            self.brokers.brokers[index].end(kill=kill)
-            if len(self.brokers.brokers) > 1:
-                time.sleep(away_s)
-            self.brokers.start_again(index)
-        finally:
-            for proxy in proxies:
-                proxy.turn("open")
-        if len(self.brokers.brokers) > 1:
-            self.brokers.wait_in_sync()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.brokers.stop()
-        for network in self.networks.values():
-            for proxy in network.proxies:
-                proxy.close()
-
-
-def _addresses(ports: Mapping[Worker, int]) -> str:
-    return ",".join(f"{worker.upper()}://127.0.0.1:{port}" for worker, port in ports.items())
 
 
 class World:
     """One run: its own topics, the four workers and the processes that join them. Ended processes restart, as in Kubernetes.
 
     ``pace`` is in papers per second; None means at most 1,000. ``members`` is the initial number of processes per worker.
+    ``engine``: candidates come from an index of this run, which an indexer keeps.
     """
 
     def __init__(
@@ -126,6 +57,7 @@ class World:
         pace: float | None,
         members: int = 1,
         program: Sequence[str] = (sys.executable, "-m", "tests.campaigns.chaos.victim"),
+        engine: SearchEngine | None = None,
         **settings: Any,
     ) -> None:
         self.cluster, self.works, self.pace, self._members = cluster, works, pace, members
@@ -145,6 +77,7 @@ class World:
         self._feeding: threading.Thread | None = None
         self._lock = threading.RLock()
         self.failure: BaseException | None = None
+        self._engine = engine
         chosen = {
             "catalog_snapshot": loaded(list(works), snapshot, self.kafka, folder),
             "topic_prefix": self.kafka.topic_prefix,
@@ -155,12 +88,15 @@ class World:
             "batch_records": 64,
             "idle_commit_s": 0.5,
             "sweep_per_s": 200,  # a ledger whose disk was lost sweeps, and the run settles only after the sweep
+            **self._searching(),
             **settings,
         }
         self.pipeline = Pipeline(folder, program=program, **chosen)
 
     def __enter__(self) -> Self:
         try:
+            if self._engine is not None:
+                self.start("indexer")
             for worker in WORKERS:
                 for _ in range(self._members):
                     self.start(worker)
@@ -189,7 +125,17 @@ class World:
         if worker == "ledger":
             _mount_small(self.pipeline.folder / "state" / f"{worker}-{slot}")
         with self._lock:
-            return self.pipeline.start(worker, slot, kafka_bootstrap_servers=self.cluster.networks[worker].address)
+            return self.pipeline.start(worker, slot, kafka_bootstrap_servers=self._brokers(worker))
+
+    def own(self, worker: Worker, name: str) -> dict[str, Any]:
+        """Return the settings of one more process of the worker, which this class does not start."""
+        state = self.pipeline.folder / "state" / name
+        own = {"http_host": "127.0.0.1", "http_port": free_port(), "state_dir": state, "slot": name}
+        return {**self.pipeline.settings, **own, "kafka_bootstrap_servers": self._brokers(worker)}
+
+    def _brokers(self, worker: Worker) -> str:
+        network = self.cluster.networks.get(worker)
+        return self.cluster.address if network is None else network.address
 
     def state(self, process: Process) -> Path:
         """Return the state folder of the process."""
@@ -227,6 +173,34 @@ class World:
                     elif time.monotonic() - since[process] >= _RESTART_S:
                         del since[process]
                         process.restart()
+
+    # The search engine
+
+    @property
+    def alias(self) -> str:
+        """The alias of this run's index."""
+        return f"{self.kafka.topic_prefix.rstrip('.')}-catalog"
+
+    def searched(self) -> SearchEngine:
+        """Return the search engine of this run."""
+        assert self._engine is not None, "this run has no search engine"
+        return self._engine
+
+    def client(self) -> Engine:
+        """Return a client of the search engine."""
+        return Engine(EngineSettings(**self._searching()))
+
+    def _searching(self) -> dict[str, Any]:
+        """Return the settings of the search engine."""
+        if self._engine is None:
+            return {}
+        return {
+            "engine": "opensearch",
+            "engine_urls": ",".join(self._engine.urls),
+            "engine_index": self.alias,
+            "engine_replicas": min(1, len(self._engine.nodes) - 1),
+            "engine_timeout_s": _ENGINE_TIMEOUT_S,
+        }
 
     # Papers
 

@@ -54,7 +54,8 @@ class DiskPipeline(Pipeline):
         shared = Replica(self.topics, vectors=True, trigrams=True, encoder=encoder)
         del self.linkers[1:], self.fallbacks[1:], self.ledgers[1:]
         for each in (*self.linkers, *self.fallbacks):
-            each.replica, each.stage.follower, each.stage.catalog = shared, shared, shared.catalog
+            each.replica = shared
+            each.start()
         self.ledgers = [LedgerProcess(self.topics, self.clock, _ALL_AT_ONCE, store=self._opened, log=lambda: self._log(folder))]
         for partition in range(PARTITIONS):
             self.ledgers[0].assign(partition)

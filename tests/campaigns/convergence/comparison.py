@@ -79,9 +79,13 @@ def fresh_run(
     overrides: Mapping[str, OverrideEvent],
     encoder: WordEncoder | None,
     offered: bool = True,
+    hits: int | None = None,
 ) -> Pipeline:
-    """Run the final input through the same stages in order: works, overrides, papers. Return the drained pipeline."""
-    pipeline = Pipeline(encoder=encoder, offered=offered)
+    """Run the final input through the same stages in order: works, overrides, papers. Return the drained pipeline.
+
+    ``hits``: with candidates from a search engine, which has all works before the first paper.
+    """
+    pipeline = Pipeline(encoder=encoder, offered=offered, hits=hits)
     # Here, papers that are also works are in the catalog from the start.
     own = [version.paper.work() for version in papers if version.paper is not None and offered]
     for work in sorted([*works, *own], key=lambda each: each.id):
@@ -89,6 +93,8 @@ def fresh_run(
     for reference, event in sorted(overrides.items()):
         pipeline.override(reference, event)
     pipeline.follow_all()
+    if hits is not None:
+        pipeline.drain()
     for version in sorted(papers, key=lambda each: each.citing):
         pipeline.publish(version.citing, version.version, version.paper)
     pipeline.drain()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Final
+from typing import ClassVar, Final
 
 from hypothesis import event, note
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ from tests.campaigns.convergence.ledgers import SWEEP_EVERY_H, Fate
 from tests.campaigns.convergence.library import Chance
 from tests.campaigns.convergence.pipeline import Pipeline
 from tests.campaigns.convergence.replicas import WordEncoder
-from tests.campaigns.convergence.tally import TALLY
+from tests.campaigns.convergence.tally import TALLY, Tally
 from tests.campaigns.convergence.topics import PARTITIONS
 
 _FATES: Final = st.sampled_from((*["commits"] * 4, "crashes", "commits and crashes"))
@@ -31,6 +31,8 @@ _STEPS: Final = ("parse", "references", "retries", "fallback", "ledger", "ledger
 
 class Histories(Inputs, RuleBasedStateMachine):
     """The input, two workers of each kind that process it, failures, and the comparison at the end."""
+
+    tally: ClassVar[Tally] = TALLY
 
     @initialize(
         semantic=st.booleans(),
@@ -152,6 +154,7 @@ class Histories(Inputs, RuleBasedStateMachine):
                     case "follow":
                         for each in (pipeline.linkers[worker], pipeline.fallbacks[worker]):
                             each.replica.follow(limit)
+                        pipeline.index(worker, limit)
                         pipeline.ledgers[worker].follow(limit)
                         pipeline.ledgers[worker].read_overrides(limit)
 
@@ -209,14 +212,15 @@ class Histories(Inputs, RuleBasedStateMachine):
         pipeline.sweep(False)
         pipeline.drain()
         self.check_catalog()
-        fresh = fresh_run(newest, list(self.works.values()), self.overrides, self.encoder, pipeline.offered).links()
+        works = list(self.works.values())
+        fresh = fresh_run(newest, works, self.overrides, self.encoder, pipeline.offered, pipeline.hits).links()
         before = None if self.swept else differences(pipeline.links(), fresh)
         pipeline.sweep(True)
         pipeline.clock.advance(SWEEP_EVERY_H * 3600 + 1)
         pipeline.drain()
         after = differences(pipeline.links(), fresh)
-        TALLY.add(pipeline, fresh, before, after)
-        event(f"links moved or vanished: {'yes' if TALLY.last_moved else 'no'}")
+        self.tally.add(pipeline, fresh, before, after)
+        event(f"links moved or vanished: {'yes' if self.tally.last_moved else 'no'}")
         if after:
             raise self.failure(f"after the sweep, {len(after)} references differ from a fresh run:", map(str, after))
 

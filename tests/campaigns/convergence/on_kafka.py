@@ -1,4 +1,8 @@
-"""Random histories through real worker processes on a real Kafka; the ledger is killed once per history."""
+"""Random histories through real worker processes on a real Kafka; the ledger is killed once per history.
+
+With a search engine, an indexer keeps an index for each history, and each history also has faults of the engine: the indexer is
+killed, the index is deleted, a node is killed, or a node is paused.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import random
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 from xml.sax.saxutils import escape
@@ -17,6 +22,7 @@ from reflink.entities import Paper, Reference, Work
 from schemas import SCHEMA_VERSION, CatalogEvent, LinkEvent, OverrideEvent
 from tests.campaigns.convergence import library
 from tests.campaigns.convergence.comparison import Difference, differences, fresh_run
+from tests.campaigns.convergence.engine_faults import KINDS, EngineFaults
 from tests.campaigns.convergence.inputs import ACTIONS, TARGETS, Inputs
 from tests.campaigns.convergence.library import Chance
 from tests.campaigns.convergence.replicas import WordEncoder
@@ -26,6 +32,7 @@ from workers.config.settings import KafkaSettings
 from workers.devkit.broker import Broker
 from workers.devkit.ports import free_port
 from workers.devkit.processes import WORKERS, NotReady, Pipeline, WorkerDied
+from workers.devkit.search_engine import SearchEngine
 from workers.kafka.bulk_producer import Sender
 from workers.kafka.topics import partition_of
 from workers.papers.publishing import publish, record_of
@@ -39,6 +46,8 @@ _RULES: Final = (
 _LENGTH: Final = 40
 _PARTITIONS: Final = 3
 _PATIENCE_S: Final = 120.0
+#: Works that a search returns by default: more than a history has.
+_HITS: Final = 20
 #: The topics that each worker reads.
 _READ: Final = (
     ("parser", "papers"), ("linker", "references"), ("linker", "retries"), ("fallback", "fallback"), ("ledger", "outcomes"),
@@ -134,8 +143,15 @@ def _ref(reference: Reference) -> str:
     )
 
 
-def run_history(address: str, folder: Path, seed: int) -> str | None:
-    """Run one history; return its final differences from a fresh run as text, or None if there are none."""
+def run_history(
+    address: str, folder: Path, seed: int, engine: SearchEngine | None = None, counts: Counter[str] | None = None
+) -> str | None:
+    """Run one history; return its final differences from a fresh run as text, or None if there are none.
+
+    ``engine``: candidates come from an index of this history. The fresh run has candidates of the same kind from an index in
+    memory: both find every work with enough words of the reference, because a history has fewer works than a search returns.
+    ``counts`` receives the faults that took effect.
+    """
     kafka = create_topics(address, new_prefix(), partitions=_PARTITIONS)
     pick = random.Random(seed)
     settings = {
@@ -143,15 +159,22 @@ def run_history(address: str, folder: Path, seed: int) -> str | None:
         "session_timeout_s": 6, "revocation_deadline_s": 2, "transaction_timeout_s": 60, "batch_records": 4,
         "idle_commit_s": 0.2, "lag_interval_s": 0.3, "sweep_every_h": 0, "sweep_per_s": 500,
     }  # fmt: skip
+    alias, counts = f"{kafka.topic_prefix.rstrip('.')}-catalog", Counter() if counts is None else counts
+    if engine is not None:
+        settings |= {"engine": "opensearch", "engine_urls": engine.urls[0], "engine_index": alias, "engine_timeout_s": 4}
+        settings["engine_replicas"] = 0
     with Pipeline(folder, program=(sys.executable, "-m", "tests.campaigns.convergence.worker"), **settings) as pipeline:
-        for worker in WORKERS:
+        for worker in WORKERS if engine is None else ("indexer", *WORKERS):
             pipeline.start(worker)
         pipeline.wait_ready()
         (ledger,) = pipeline.of("ledger")
+        faults = None if engine is None else EngineFaults(engine, pipeline, alias, pick.sample(range(_LENGTH), len(KINDS)))
         with Sender(kafka) as sender:
             history, kill = History(seed, sender), pick.randrange(_LENGTH)
             for number in range(_LENGTH):
                 history.step()
+                if faults is not None:
+                    faults.step(number, history.record)
                 if number == kill:
                     history.record("the ledger is killed")
                     sender.flush()
@@ -160,7 +183,11 @@ def run_history(address: str, folder: Path, seed: int) -> str | None:
                 if pick.random() < 0.2:
                     _until(lambda: lag(kafka, "linker", "references") == 0 and lag(kafka, "ledger", "outcomes") == 0, pipeline)
         fresh = fresh_run(
-            list(history.versions.values()), list(history.works.values()), history.overrides, WordEncoder()
+            list(history.versions.values()),
+            list(history.works.values()),
+            history.overrides,
+            WordEncoder() if engine is None else None,
+            hits=None if engine is None else _HITS,
         ).links()
         _until(lambda: _quiet(kafka, pipeline), pipeline)
         # The sweep runs in the background: compare repeatedly until its re-evaluations have arrived.
@@ -172,6 +199,9 @@ def run_history(address: str, folder: Path, seed: int) -> str | None:
 
         with suppress(AssertionError):
             _until(equal, pipeline)
+        if faults is not None:
+            counts += faults.counts
+    counts["the ledger is killed"] += 1
     if not found:
         return None
     head = f"history {seed}: {len(found)} references differ from a fresh run:"
@@ -209,14 +239,20 @@ def _until(condition: Callable[[], bool], pipeline: Pipeline) -> None:
         time.sleep(0.3)
 
 
-def run_histories(number: int, seed: int, report: dict[str, Any]) -> str | None:
-    """Run ``number`` histories on their own broker; return the first one that does not converge, as text, or None."""
-    began, failure, done = time.monotonic(), None, 0
-    with Broker.start(port=free_port(), cache=CACHE) as broker:
+def run_histories(number: int, seed: int, report: dict[str, Any], *, searched: bool = False) -> str | None:
+    """Run ``number`` histories on their own broker; return the first one that does not converge, as text, or None.
+
+    ``searched``: with candidates from a node of OpenSearch.
+    """
+    began, failure, done, counts = time.monotonic(), None, 0, Counter[str]()
+    with (
+        Broker.start(port=free_port(), cache=CACHE) as broker,
+        SearchEngine.start(cache=CACHE) if searched else nullcontext() as engine,
+    ):
         while done < number and failure is None:
             with tempfile.TemporaryDirectory() as folder:
-                failure = run_history(broker.address, Path(folder), seed * 1000 + done)
+                failure = run_history(broker.address, Path(folder), seed * 1000 + done, engine, counts)
             done += 1
             print(f"{done} of {number} histories on Kafka in {time.monotonic() - began:.0f} s", flush=True)
-    report["on Kafka"] = {"histories": done, "ledgers killed": done, "seconds": round(time.monotonic() - began, 1)}
+    report["on Kafka"] = {"histories": done, "faults": dict(counts), "seconds": round(time.monotonic() - began, 1)}
     return failure

@@ -11,9 +11,11 @@ from reflink.entities import Paper, Work
 from schemas import SCHEMA_VERSION, CatalogEvent, LinkEvent, OverrideEvent, ReferenceEvent
 from tests.campaigns.convergence.ledgers import Fate, LedgerProcess
 from tests.campaigns.convergence.replicas import CATALOG, Replica, WordEncoder
+from tests.campaigns.convergence.searched import Searching
 from tests.campaigns.convergence.topics import PARTITIONS, Topics
 from tests.workers.ledger.changelogs import MemoryChangeLog
 from workers.config.settings import FallbackSettings, LinkerSettings, ParserSettings
+from workers.engine.errors import EngineUnavailable
 from workers.linking.fallback_stage import FallbackStage
 from workers.linking.linker_stage import LinkerStage
 from workers.papers.stage import PaperVersion, ParserStage
@@ -56,6 +58,13 @@ class Replicated:
 
     stage: Any
     replica: Replica
+    searching: Searching | None = None
+
+    def start(self) -> None:
+        """Give the stage the catalog of the replica and, with a search engine, a source of candidates, as ``warm`` does."""
+        self.stage.follower, self.stage.catalog = self.replica, self.replica.catalog
+        if self.searching is not None:
+            self.stage._engine = self.searching.source(self.replica.catalog)
 
 
 @dataclass
@@ -72,6 +81,8 @@ class Pipeline:
     #: Offsets of the catalog that the ledgers' logs of changes hold, and the logs.
     window: int = 1_000_000
     log: Callable[[], Any] = MemoryChangeLog
+    #: Works that a search in the search engine returns. None: no search engine.
+    hits: int | None = None
 
     def __post_init__(self) -> None:
         """Create empty topics and the workers."""
@@ -79,6 +90,7 @@ class Pipeline:
         self.papers: list[PaperVersion] = []
         self._parsed = 0
         self.parser = ParserStage(_PARSERS[self.offered])
+        self.searching = None if self.hits is None else Searching(self.topics, self.clock, self.hits)
         self.linkers = [self._linker() for _ in range(2)]
         self.fallbacks = [self._fallback() for _ in range(2)]
         self.ledgers = [self._ledger() for _ in range(2)]
@@ -87,15 +99,21 @@ class Pipeline:
 
     def _linker(self) -> Replicated:
         stage = LinkerStage(_LINKER, self.clock)
-        replica = Replica(self.topics, vectors=True, trigrams=False, encoder=self.encoder)
+        replica = Replica(self.topics, vectors=self.searching is None, trigrams=False, encoder=self.encoder)
         stage.encoder = self.encoder or WordEncoder()  # type: ignore[assignment]
-        return _joined(stage, replica)
+        return self._joined(stage, replica)
 
     def _ledger(self) -> LedgerProcess:
         return LedgerProcess(self.topics, self.clock, self.wakes_per_s, log=self.log, window=self.window)
 
     def _fallback(self) -> Replicated:
-        return _joined(FallbackStage(_FALLBACK, self.clock), Replica(self.topics, vectors=False, trigrams=True, encoder=None))
+        replica = Replica(self.topics, vectors=False, trigrams=self.searching is None, encoder=None)
+        return self._joined(FallbackStage(_FALLBACK, self.clock), replica)
+
+    def _joined(self, stage: Any, replica: Replica) -> Replicated:
+        worker = Replicated(stage, replica, self.searching)
+        worker.start()
+        return worker
 
     # Input
 
@@ -162,13 +180,24 @@ class Pipeline:
         if not records:
             return False
         events = [stage.decode(record) for record in records]
-        output = stage.handle(events, stage.view(events))
+        try:
+            output = stage.handle(events, stage.view(events))
+        except EngineUnavailable:  # the runtime tries the batch again
+            return False
         if fate == "commits":
             self.topics.commit(output.messages, self.clock.ms, stage.name, {place: records[-1].offset + 1})
         else:
             worker.replica.reset()
-            worker.stage.catalog = worker.replica.catalog
+            worker.start()
         return True
+
+    def index(self, indexer: int, limit: int | None = None) -> bool:
+        """Let an indexer take a turn. Return whether the index lacked records or did not serve, before it or after it."""
+        if self.searching is None:
+            return False
+        complete = self.searching.complete()
+        self.searching.work(indexer, limit)
+        return not (complete and self.searching.complete())
 
     def ledger_of(self, partition: int) -> LedgerProcess:
         """Return the ledger that owns the partition."""
@@ -208,7 +237,7 @@ class Pipeline:
         """Let all workers work until none has anything to do. Raises AssertionError if that does not end."""
         quiet = 0
         for _ in range(_MAX_ROUNDS):
-            busy = self.parse()
+            busy = self.parse() | self.index(0) | self.index(1)
             for worker in (*self.linkers, *self.fallbacks):
                 busy |= worker.replica.follow()
             for topic, partition in itertools.product(("references", "retries"), range(PARTITIONS)):
@@ -236,8 +265,3 @@ class Pipeline:
         """Return the current works by id, as a reader of ``catalog`` sees them."""
         read = {key: CatalogEvent.from_json(record.value or b"").work for key, record in self.topics.newest("catalog").items()}
         return {key: work for key, work in read.items() if work is not None}
-
-
-def _joined(stage: Any, replica: Replica) -> Replicated:
-    stage.follower, stage.catalog = replica, replica.catalog
-    return Replicated(stage, replica)

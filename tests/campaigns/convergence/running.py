@@ -28,8 +28,11 @@ _COMMON: Final = settings(
 _PHASES: Final = (Phase.generate, Phase.shrink)
 
 
-def run(examples: int, seed: int) -> None:
-    """Run ``examples`` histories of this seed. Raises AssertionError with the smallest one that does not converge."""
-    chosen = settings(_COMMON, max_examples=examples, phases=_PHASES)
-    seeded = hypothesis.seed(seed)(type("Histories", (Histories,), {}))
+def run(examples: int, seed: int, machine: type[Histories] = Histories, *, shrink: bool = True) -> None:
+    """Run ``examples`` histories of this seed. Raises AssertionError with one that does not converge.
+
+    With ``shrink`` it is the smallest one that Hypothesis finds.
+    """
+    chosen = settings(_COMMON, max_examples=examples, phases=_PHASES if shrink else _PHASES[:1])
+    seeded = hypothesis.seed(seed)(type("Histories", (machine,), {}))
     run_state_machine_as_test(seeded, settings=chosen)

@@ -71,5 +71,5 @@ def _moves(pipeline: Pipeline) -> Counter[str]:
     return counts
 
 
-#: The tally of this process.
-TALLY = Tally()
+#: The tallies of this process: with the catalog's own indexes, and with a search engine.
+TALLY, SEARCHED = Tally(), Tally()

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tests.campaigns.convergence import machine
+from tests.campaigns.convergence.machine import Histories
 from tests.campaigns.convergence.running import run
 from tests.campaigns.convergence.tally import Tally
 from workers.ledger import stage as ledger
@@ -18,7 +18,7 @@ _HISTORIES: Final = 250
 def tally(monkeypatch: pytest.MonkeyPatch) -> Tally:
     """A tally of this test alone."""
     counted = Tally()
-    monkeypatch.setattr(machine, "TALLY", counted)
+    monkeypatch.setattr(Histories, "tally", counted)
     return counted
 
 
