@@ -71,8 +71,7 @@ class Searched:
         self._offset += len(changes)
 
     def _publish(self) -> None:
-        self.index.refresh()
-        self.index.write_watermark(self._offset)
+        self.index.publish(self._offset)
 
 
 @contextmanager

@@ -96,7 +96,7 @@ class EngineCandidates:
         more = [sum(len(self.catalog.works.members(each)) for each in never) for never in forbidden]
         queries = [query(references[row], size + more[row], wide=wide) for row in searched]
         found: list[list[str]] = [[] for _ in references]
-        for row, ids in zip(searched, find(self._engine, self._version.index, queries), strict=True):
+        for row, ids in zip(searched, find(self._engine, self._version, queries), strict=True):
             found[row] = ids
         return found
 

@@ -18,6 +18,8 @@ from reflink.folding import folded_words
 
 #: Id of the document with the watermark; no work has this id.
 WATERMARK: Final = "~watermark"
+#: Beginning of the ids of marks: documents, one in each shard, that show how far a copy of the shard is.
+MARK: Final = "~mark"
 #: Maximum words of a field: the rest of a broken record does not make it more findable.
 _MAX_WORDS: Final = 100
 _MAX_NAMES: Final = 30
@@ -31,6 +33,7 @@ MAPPINGS: Final[dict[str, Any]] = {
     "_source": {"includes": ["watermark"]},
     "properties": {
         "id": {"type": "keyword", "index": False},
+        "mark": {"type": "boolean", "doc_values": False},
         "words": {"type": "text", "analyzer": "whitespace", "index_options": "freqs"},
     },
 }
@@ -42,6 +45,11 @@ def document(work: Work) -> dict[str, Any]:
     names = " ".join((*work.authors[:_MAX_NAMES], work.venue or "", *work.venue_abbreviations))
     numbers = " ".join(str(each) for each in (work.year, work.volume, work.fpage) if each)
     return {"id": work.id, "words": " ".join(word for text in (titles, names, numbers) for word in _words(text))}
+
+
+def mark(offset: int) -> dict[str, Any]:
+    """Return the document of a mark: a copy with it has all records of the topic before ``offset``."""
+    return {"id": str(offset), "mark": True}
 
 
 def gone(work_id: str) -> dict[str, Any]:

@@ -67,8 +67,7 @@ def fill(
     if not wanted():
         return False
     metrics.ENGINE_REFUSED.inc(refused)
-    tried(lambda: index.refresh(_REFRESH_S), None)
-    tried(lambda: index.write_watermark(catalog.offset), None)
+    tried(lambda: index.publish(catalog.offset, _REFRESH_S), None)
     return wanted()
 
 

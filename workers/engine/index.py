@@ -4,9 +4,11 @@ Invariants:
 1. A document has the external version (offset of its record) + 1. The engine refuses a write that is older than the document,
    so delayed writes, also of two indexers at once, change nothing. A write of the same version is done again, so that its
    acknowledgement counts for all copies; a writer that meets newer documents leaves the watermark to the other one for a while.
-2. The watermark is an offset of the topic ``catalog``: every search that begins after the watermark was read sees all records
-   before it. It is written after a refresh of all shards that followed the acknowledgement of these records, and it only rises.
-   This needs nodes that refuse requests without a cluster manager (docs/scale.md).
+2. The watermark is an offset of the topic ``catalog``: all copies in sync have all records before it. It is written after a
+   refresh of all shards that followed the acknowledgement of these records, and it only rises. A copy that is out of sync, as
+   that of a node that was paused until its cluster removed it, may still answer searches. Each shard therefore has a mark, a
+   document that is written after these records and becomes visible with them. A search returns the marks of the copies that it
+   used, and counts only if none is below the watermark (searches.py).
 3. Records up to the watermark survive the loss of every node but one copy of each shard: a write is acknowledged by all copies
    in sync. Copies that follow by segments (``replication.type: SEGMENT``) would show a search older states, so the index
    demands copies by documents.
@@ -18,11 +20,12 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
+from itertools import count
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -41,17 +44,19 @@ _MAX_ID_BYTES: Final = 512
 
 @dataclass(frozen=True)
 class Version:
-    """An index by its own name, and its watermark: it has all records of the topic before ``offset``."""
+    """An index by its own name, and its watermark: it has all records of the topic before ``offset``, in ``shards`` shards."""
 
     index: str
     offset: int
+    shards: int = 1
 
 
 def version(engine: Engine, name: str) -> Version:
     """Return the index behind an alias (or an index itself) and its watermark. Raises NotFound if there is none yet."""
     found = engine.call("watermark", "GET", f"/{quoted(name)}/_doc/{quoted(documents.WATERMARK)}")
     try:
-        return Version(found["_index"], int(found["_source"]["watermark"]))
+        watermark = found["_source"]["watermark"]
+        return Version(found["_index"], int(watermark["offset"]), int(watermark["shards"]))
     except (KeyError, TypeError, ValueError):
         raise NotFound(f"{name}: no watermark") from None
 
@@ -63,7 +68,7 @@ class Index:
         self.engine, self.name = engine, name
         #: Whether ``apply`` met a newer document since this was set to False: another writer is ahead.
         self.conflicts = False
-        self._shards: int | None = None
+        self._routings: list[str] = []
 
     @classmethod
     def create(cls, engine: Engine, alias: str, origin: Origin, *, shards: int, replicas: int) -> Index:
@@ -81,16 +86,18 @@ class Index:
         }
         engine.call("index", "PUT", f"/{quoted(name)}", body, timeout_s=_CREATED_S)
         index = cls(engine, name)
-        index.write_watermark(0)
+        index.publish(0)
         return index
 
-    def check(self, origin: Origin) -> None:
-        """Raise EngineRefused if the index was made from another topic or by another version of reflink."""
+    def check(self, origin: Origin | None) -> None:
+        """Raise EngineRefused if the index was made by another version of reflink, or from another topic (None: any)."""
         found = self.engine.call("index", "GET", f"/{quoted(self.name)}/_mapping")
         meta = found[self.name]["mappings"].get("_meta", {})
         again = "build it again with `reflink-worker reindex`"
         if meta.get("format") != FORMAT:
             raise EngineRefused(f"index {self.name} has format {meta.get('format')!r}, this version reads {FORMAT}: {again}")
+        if origin is None:
+            return
         made = Origin(*(meta.get(field) for field in Origin._fields))
         if (made.cluster, made.topic) != (origin.cluster, origin.topic):
             raise EngineRefused(
@@ -115,47 +122,81 @@ class Index:
             work_id = change if isinstance(change, str) else change.id
             body.append({"index": {"_id": _document_id(work_id), "version": offset + 1, "version_type": "external_gte"}})
             body.append(documents.gone(change) if isinstance(change, str) else documents.document(change))
-        target = f"/{quoted(_writes(self.name))}/_bulk?require_alias=true&filter_path=errors,items.*.status,items.*.error"
-        found = self.engine.call("bulk", "POST", target, lines(body))
-        if not found.get("errors"):
-            return []
         refused = []
-        for (_, change), item in zip(changes, found["items"], strict=True):
-            (result,) = item.values()
-            status, error = result["status"], result.get("error", {})
+        for (_, change), (status, reason) in zip(changes, self._bulk(body), strict=True):
             if status < 300:
                 continue
             if status == 409:  # the document is newer
                 self.conflicts = True
-                continue
-            reason = f"{error.get('type')}: {error.get('reason')}"
-            if status == 404:
-                raise NotFound(reason)
-            if status != 400:  # only what the document contains can be its fault
+            elif status == 400:  # only what the document contains can be its fault
+                refused.append((change if isinstance(change, str) else change.id, reason))
+            else:
                 raise self.engine.refused(reason) if status in (401, 403) else self.engine.unavailable("bulk", reason)
-            refused.append((change if isinstance(change, str) else change.id, reason))
         return refused
+
+    def publish(self, offset: int, timeout_s: float | None = None) -> None:
+        """Make all acknowledged writes visible, in every copy, and raise the watermark. A higher watermark stays.
+
+        ``timeout_s``: maximum duration of the refresh. Raises EngineUnavailable if a copy fails, and NotFound.
+        """
+        self.write_marks(offset)
+        self.refresh(timeout_s)
+        self.write_watermark(offset)
+
+    def write_marks(self, offset: int) -> None:
+        """Raise the mark of each shard. Call it when all records before ``offset`` are acknowledged. Higher marks stay."""
+        version = {"version": offset + 1, "version_type": "external_gte"}
+        body: list[object] = []
+        for routing in self._marks():
+            body += [{"index": {"_id": f"{documents.MARK}{routing}", "routing": routing, **version}}, documents.mark(offset)]
+        for status, reason in self._bulk(body):
+            if status >= 300 and status != 409:
+                raise self.engine.unavailable("bulk", reason)
 
     def refresh(self, timeout_s: float | None = None) -> None:
         """Make all acknowledged writes visible to searches of every copy. Raises EngineUnavailable if a copy failed."""
-        if self._shards is None:
-            found = self.engine.call("index", "GET", f"/{quoted(self.name)}/_settings")
-            self._shards = int(found[self.name]["settings"]["index"]["number_of_shards"])
         copies = self.engine.call("refresh", "POST", f"/{quoted(self.name)}/_refresh", timeout_s=timeout_s)["_shards"]
         # A shard without any copy does not count as failed.
-        if copies["failed"] or copies["successful"] < self._shards:
+        if copies["failed"] or copies["successful"] < len(self._marks()):
             raise self.engine.unavailable("refresh", f"only {copies['successful']} of {copies['total']} copies were refreshed")
 
     def write_watermark(self, offset: int) -> None:
         """Raise the watermark. Call it after ``refresh`` only. A higher watermark stays. Raises NotFound."""
         target = f"/{quoted(_writes(self.name))}/_doc/{quoted(documents.WATERMARK)}"
+        watermark = {"offset": offset, "shards": len(self._marks())}
         with suppress(Conflict):
             self.engine.call(
                 "watermark",
                 "PUT",
                 f"{target}?require_alias=true&version={offset + 1}&version_type=external",
-                {"watermark": offset},
+                {"watermark": watermark},
             )
+
+    def _bulk(self, body: Sequence[object]) -> Iterator[tuple[int, str]]:
+        """Send a bulk request; yield the status of each write and the reason of its failure. Raises NotFound."""
+        target = f"/{quoted(_writes(self.name))}/_bulk?require_alias=true&filter_path=errors,items.*.status,items.*.error"
+        for item in self.engine.call("bulk", "POST", target, lines(body)).get("items", ()):
+            (result,) = item.values()
+            error = result.get("error", {})
+            reason = f"{error.get('type')}: {error.get('reason')}"
+            if result["status"] == 404:
+                raise NotFound(f"{self.name}: {reason}")
+            yield result["status"], reason
+
+    def _marks(self) -> list[str]:
+        """Return a routing value for each shard, in order of the shards: the id of the shard's mark."""
+        if not self._routings:
+            found = self.engine.call("index", "GET", f"/{quoted(self.name)}/_settings")
+            shards = int(found[self.name]["settings"]["index"]["number_of_shards"])
+            routings: dict[int, str] = {}
+            for routing in map(str, count()):
+                if len(routings) == shards:
+                    break
+                target = f"/{quoted(self.name)}/_search_shards?routing={routing}"
+                ((copy, *_),) = self.engine.call("index", "GET", target)["shards"]
+                routings.setdefault(int(copy["shard"]), routing)
+            self._routings = [routings[shard] for shard in sorted(routings)]
+        return self._routings
 
     def serve(self, alias: str) -> list[str]:
         """Let the alias name this index only, in one step. Return the indexes that it named before.
@@ -196,7 +237,7 @@ def unfinished(engine: Engine, alias: str, origin: Origin) -> Index | None:
         own = name.removeprefix(f"{alias}-").isdigit()  # not of another alias that begins with this one
         if own and name not in served and meta == {"format": FORMAT, **origin._asdict()}:
             index = Index(engine, name)
-            index.write_watermark(0)  # its maker may have ended before it wrote one
+            index.publish(0)  # its maker may have ended before it wrote one
             return index
     return None
 

@@ -68,8 +68,7 @@ class Indexer:
             due, self.offset = False, max(self.offset, version(self.index.engine, self.index.name).offset)
         shown = self._written > self.offset and due
         if shown:
-            self.index.refresh()
-            self.index.write_watermark(self._written)
+            self.index.publish(self._written)
             self.offset, self._shown_at = self._written, time.monotonic()
         metrics.ENGINE_OFFSET.set(self.offset)
         metrics.CATALOG_OFFSET.set(self.offset)

@@ -39,12 +39,13 @@ class EngineSource:
         #: The watermark that was read last: works below it are in the index.
         self.seen = 0
         self._next_look = 0.0
-        #: The index whose origin and format were checked last.
+        #: The index whose format and origin were checked last, and the topic that it must be made from; None: any.
         self._checked: str | None = None
-        self._known_origin: Origin | None = None
+        self._origin: Origin | None = None
 
     def wait(self, sleep: Callable[[float], object] = time.sleep) -> None:
-        """Wait until an index serves. Raises EngineRefused if it was made from another topic."""
+        """Wait until an index serves. Raises EngineRefused if it was made from another topic, now or later."""
+        self._origin = origin_of(self._settings)
         next_log = time.monotonic()
         while True:
             try:
@@ -86,15 +87,10 @@ class EngineSource:
         """Close the connections."""
         self._engine.close()
 
-    def _origin(self) -> Origin:
-        if self._known_origin is None:
-            self._known_origin = origin_of(self._settings)
-        return self._known_origin
-
     def _version(self) -> Version:
         found = version(self._engine, self._settings.engine_index)
         if found.index != self._checked:  # an index of another version of reflink may have taken over
-            Index(self._engine, found.index).check(self._origin())
+            Index(self._engine, found.index).check(self._origin)
             self._checked = found.index
         self.seen = found.offset
         metrics.ENGINE_OFFSET.set(found.offset)

@@ -24,8 +24,9 @@ from workers.config.engine import EngineSettings
 from workers.devkit.search_engine import SearchEngine
 from workers.engine.client import Engine
 from workers.engine.errors import EngineUnavailable
-from workers.engine.index import Index, version
+from workers.engine.index import Index, Version, version
 from workers.engine.origin import Origin
+from workers.engine.searches import ids_of, with_marks
 
 _ALIAS: Final = "stale"
 _SEARCHES: Final = 3
@@ -50,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _pause(nodes: SearchEngine, name: str, number: int) -> list[str]:
-    """Pause the node of the replica; return what became of each search: ``complete``, ``stale`` or ``failed``."""
+    """Pause the node of the replica; return what became of each search: ``complete``, ``stale``, ``noticed`` (by
+    its marks) or ``failed``."""
     while _get(nodes, 0, f"/_cluster/health/{name}").get("status") != "green":
         time.sleep(_POLL_S)
     copies = _get(nodes, 0, f"/_cat/shards/{name}?format=json")
@@ -62,13 +64,15 @@ def _pause(nodes: SearchEngine, name: str, number: int) -> list[str]:
     while True:  # until the cluster has removed the node
         try:
             rest.apply([(number, work)])
-            rest.refresh()
-            rest.write_watermark(number + 1)
+            rest.publish(number + 1)
             break
         except EngineUnavailable:
             time.sleep(_POLL_S)
     assert version(rest.engine, _ALIAS).offset == number + 1
-    query = {"size": 100, "query": {"match": {"words": "trout"}}, "sort": [{"id": "asc"}]}
+    known = version(rest.engine, _ALIAS)
+    query = with_marks(
+        {"size": 100, "query": {"match": {"words": "trout"}}, "sort": [{"_score": "desc"}, {"id": "asc"}]}, known
+    )
     with ThreadPoolExecutor(_SEARCHES) as pool:
         sent: list[Future[Any]] = [
             pool.submit(_get, nodes, victim, f"/{name}/_search?allow_partial_search_results=false", query)
@@ -78,13 +82,16 @@ def _pause(nodes: SearchEngine, name: str, number: int) -> list[str]:
         nodes.resume(victim)
         answers = [each.result() for each in sent]
     nodes.wait()
-    return [_outcome(answer, work.id) for answer in answers]
+    return [_outcome(answer, known, rest.engine, work.id) for answer in answers]
 
 
-def _outcome(answer: Any, work_id: str) -> str:
+def _outcome(answer: Any, known: Version, engine: Engine, work_id: str) -> str:
     if "hits" not in answer:
         return "failed"
-    return "complete" if work_id in [hit["sort"][0] for hit in answer["hits"]["hits"]] else "stale"
+    try:
+        return "complete" if work_id in ids_of(answer, known, engine) else "stale"
+    except EngineUnavailable:
+        return "noticed"
 
 
 def _client(nodes: SearchEngine, without: int | None = None) -> Engine:

@@ -40,8 +40,8 @@ class Stored:
         self.visible = {key: source for key, (_, source) in self.documents.items()}
 
     def write(self, key: str, version: int, source: dict[str, Any]) -> bool:
-        """Write a document with an external version; return False if the index has this version or a newer one."""
-        if key in self.documents and self.documents[key][0] >= version:
+        """Write a document with an external version; return False if the index has a newer one."""
+        if key in self.documents and self.documents[key][0] > version:
             return False
         self.documents[key] = version, source
         return True
@@ -117,6 +117,13 @@ class MemoryEngine(Engine):
                 return {
                     name: {"mappings": index.mapping} for name, index in self.indexes.items() if fnmatchcase(name, pattern)
                 } or self._existing(pattern)
+            case "PUT", name, "_mapping":
+                self.indexes[self._resolved(name)].mapping.update(body)
+                return {}
+            case "GET", name, "_settings":
+                return {self._resolved(name): {"settings": {"index": {"number_of_shards": "1"}}}}
+            case "GET", name, "_search_shards":
+                return {"shards": [[{"shard": 0, "index": self._resolved(name)}]]}
             case "GET", name, "_doc", key:
                 return self._get(name, key)
             case "PUT", name, "_doc", key:
@@ -127,7 +134,7 @@ class MemoryEngine(Engine):
                 return self._bulk(name, options, body)
             case "POST", name, "_refresh":
                 self.indexes[self._resolved(name)].refresh()
-                return {"_shards": {"failed": 0}}
+                return {"_shards": {"failed": 0, "successful": 1, "total": 1}}
             case "POST", name, "_msearch":
                 return self._msearch(name, body)
             case other:
@@ -199,18 +206,27 @@ class MemoryEngine(Engine):
             happens()
         queries = [orjson.loads(line) for line in body.splitlines()][1::2]
         if name not in self.indexes:
-            return {"responses": [{"status": 404, "error": {"reason": f"no such index {name}"}} for _ in queries]}
+            return {
+                "responses": [
+                    {"status": 404, "error": {"type": "index_not_found_exception", "reason": f"no such index {name}"}}
+                    for _ in queries
+                ]
+            }
         return {"responses": [{"hits": {"hits": _hits(query, self.indexes[name])}} for query in queries]}
 
 
 def _hits(query: dict[str, Any], index: Stored) -> list[dict[str, Any]]:
     """Return the documents with the most words of the query, equal ones by id."""
-    match = query["query"]["match"]["words"]
+    words, marks = query["query"]["bool"]["should"]
+    match, score = words["match"]["words"], marks["constant_score"]["boost"]
     wanted = set(match["query"].split())
     share = int(match.get("minimum_should_match", "0%").removesuffix("%"))
     least = max(1, len(wanted) * share // 100)
     found = []
     for source in index.visible.values():
+        if "mark" in source:
+            found.append((-score, source["id"]))
+            continue
         common = len(wanted.intersection(source.get("words", "").split()))
         if common >= least:
             found.append((-common, source["id"]))

@@ -13,7 +13,7 @@ from tests.campaigns.convergence.pipeline import Pipeline
 from tests.campaigns.convergence.running import run
 from tests.campaigns.convergence.searched_machine import SearchedHistories
 from tests.campaigns.convergence.tally import Tally
-from workers.engine import index
+from workers.engine import index, searches
 from workers.engine.candidates import EngineCandidates
 
 _HISTORIES: Final = 250
@@ -46,7 +46,9 @@ def _index_only(patch: pytest.MonkeyPatch) -> None:
 
 
 def _early_watermark(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(index.Index, "refresh", lambda _: None)
+    """Nor do searches look at the marks of the copies, which would show it."""
+    patch.setattr(index.Index, "refresh", lambda *_: None)
+    patch.setattr(searches, "is_stale", lambda *_: False)
 
 
 def _deleted_index_comes_back(patch: pytest.MonkeyPatch) -> None:

@@ -42,8 +42,7 @@ def test_outcomes_are_those_of_the_linker_over_the_engine(snapshot: Path, search
     )
     index = Index.create(Engine(settings), name, Origin("cluster", "catalog", None), shards=1, replicas=0)
     assert index.apply(list(enumerate(catalog))) == []
-    index.refresh()
-    index.write_watermark(len(catalog))
+    index.publish(len(catalog))
     index.serve(name)
     papers = [paper for _, paper in read_papers([str(ROOT / "examples/papers")]) if isinstance(paper, Paper)]
     references = [*{each.id: each for paper in papers for each in paper.references}.values()]

@@ -55,8 +55,7 @@ def indexed(chosen: EngineSearchSettings, works: Sequence[Work], *, shards: int 
     """Return an index of the works, which serves."""
     index = Index.create(Engine(chosen), chosen.engine_index, ORIGIN, shards=shards, replicas=replicas)
     assert index.apply(list(enumerate(works))) == []
-    index.refresh()
-    index.write_watermark(len(works))
+    index.publish(len(works))
     index.serve(chosen.engine_index)
     return index
 

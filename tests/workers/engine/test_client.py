@@ -24,7 +24,9 @@ from workers.engine.errors import Conflict, EngineError, EngineRefused, EngineTi
 from workers.engine.index import Version
 from workers.errors import BadSettings, ServiceRefused, ServiceUnavailable
 
-WATERMARK = {"_index": "i", "_source": {"watermark": 1}}
+WATERMARK = {"_index": "i", "_source": {"watermark": {"offset": 1, "shards": 1}}}
+#: The mark of a copy that is as new as the watermark.
+MARK = {"sort": [1e9, "1"]}
 
 
 @contextmanager
@@ -145,13 +147,15 @@ SOIL = work(1, "Soil fungi")
     [
         {"status": 200, "timed_out": True, "_shards": {"failed": 0}, "hits": {"hits": []}},
         {"status": 200, "timed_out": False, "_shards": {"failed": 1}, "hits": {"hits": []}},
+        {"status": 200, "hits": {"hits": []}},
+        {"status": 200, "hits": {"hits": [{"sort": [1e9, "0"]}, {"sort": [1.0, "doi:10.5555/2"]}]}},
         {"status": 503, "error": {"type": "search_phase_execution_exception", "reason": "all shards failed"}},
         {"status": 404, "error": {"type": "index_not_found_exception", "reason": "no such index"}},
         {"status": 429, "error": {"type": "rejected_execution_exception", "reason": "queue full"}},
     ],
 )
 def test_a_search_without_the_result_of_all_shards_is_an_outage(response: Any):
-    """Its empty result would otherwise be published as "not in the catalog"."""
+    """Its empty result would otherwise be published as "not in the catalog". So is one without marks, or with an old one."""
     with answering((200, WATERMARK), (200, {"responses": [response]})) as (url, _):
         source = candidates(EngineSearchSettings(engine="opensearch", engine_urls=url), catalog_of([SOIL]))
         with pytest.raises(EngineUnavailable):
@@ -186,7 +190,7 @@ def test_a_request_that_takes_too_long_is_halved():
             sizes.append(body.count(b"\n") // 2)
             if sizes[-1] > 1:
                 raise EngineTimeout("too slow")
-            return {"responses": [{"status": 200, "hits": {"hits": [{"sort": [1.0, SOIL.id]}]}}]}
+            return {"responses": [{"status": 200, "hits": {"hits": [MARK, {"sort": [1.0, SOIL.id]}]}}]}
 
     settings = EngineSearchSettings(engine="opensearch", engine_urls="http://h:9200")
     source = EngineCandidates(Slow(settings), catalog_of([SOIL]), Version("i", 1), hits=5, wider_hits=5)
@@ -202,7 +206,7 @@ def test_many_references_are_searched_in_several_requests():
         def call(self, request: str, method: str, target: str, body: object = None, **more: Any) -> Any:
             assert isinstance(body, bytes)
             sizes.append(body.count(b"\n") // 2)
-            return {"responses": [{"status": 200, "hits": {"hits": []}}] * sizes[-1]}
+            return {"responses": [{"status": 200, "hits": {"hits": [MARK]}}] * sizes[-1]}
 
     settings = EngineSearchSettings(engine="opensearch", engine_urls="http://h:9200")
     source = EngineCandidates(Counting(settings), catalog_of([SOIL]), Version("i", 1), hits=5, wider_hits=5)

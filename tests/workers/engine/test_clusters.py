@@ -65,9 +65,8 @@ def test_elasticsearch_answers_the_same_requests():
         index.check(ORIGIN)
         assert names(index.engine, chosen.engine_index) == [index.name]
         assert index.apply([(3, WORKS[7]), (6, WORKS[0].id), (2, WORKS[1])]) == []
-        index.refresh()
-        index.write_watermark(7)
-        index.write_watermark(5)
+        index.publish(7)
+        index.publish(5)
         source = candidates(chosen, catalog_of(WORKS))
         assert source.offset == 7
         (near,) = source.near([cite(WORKS[2])], Policy(candidates=20), Stopwatch())
