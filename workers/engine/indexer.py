@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Final
 
 from reflink.entities import Work
@@ -31,15 +32,18 @@ _HELD_S: Final = 60.0
 class Indexer:
     """Follows the topic ``catalog`` into one index from the index's watermark on. For use by one thread."""
 
-    def __init__(self, settings: IndexerSettings, index: Index, offset: int) -> None:
-        self._settings, self.index = settings, index
+    def __init__(
+        self, settings: IndexerSettings, index: Index, offset: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``clock`` returns seconds."""
+        self._settings, self.index, self._clock = settings, index, clock
         #: The watermark of the index.
         self.offset = offset
         self._reader = CatalogReader(settings, offset, linger_ms=_LINGER_MS)
         #: Changes that were read and may not be written, and the offset after them.
         self._waiting: list[tuple[int, Work | str]] = []
         self._read = self._written = offset
-        self._shown_at = self._held_until = 0.0
+        self._shown_at = self._held_until = clock() - settings.index_backlog_s
 
     def start(self) -> int:
         """Start to read. Return the end of the topic."""
@@ -60,16 +64,16 @@ class Indexer:
             self._report(self.index.apply(self._waiting))
             self._waiting.clear()
             if self.index.conflicts:
-                self.index.conflicts, self._held_until = False, time.monotonic() + _HELD_S
+                self.index.conflicts, self._held_until = False, self._clock() + _HELD_S
         self._written = self._read
         backlog = self._reader.end - self._written > self._settings.index_works
-        due = not backlog or time.monotonic() - self._shown_at >= self._settings.index_backlog_s
-        if time.monotonic() < self._held_until:
+        due = not backlog or self._clock() - self._shown_at >= self._settings.index_backlog_s
+        if self._clock() < self._held_until:
             due, self.offset = False, max(self.offset, version(self.index.engine, self.index.name).offset)
         shown = self._written > self.offset and due
         if shown:
             self.index.publish(self._written)
-            self.offset, self._shown_at = self._written, time.monotonic()
+            self.offset, self._shown_at = self._written, self._clock()
         metrics.ENGINE_OFFSET.set(self.offset)
         metrics.CATALOG_OFFSET.set(self.offset)
         metrics.CATALOG_LAG.set(self.lag)

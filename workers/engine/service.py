@@ -137,7 +137,7 @@ class IndexerService:
 
     def follow(self, index: Index, offset: int) -> Indexer:
         """Return an indexer that brings the topic from ``offset`` on into the index. It does not read yet."""
-        return Indexer(self.settings, index, offset)
+        return Indexer(self.settings, index, offset, self._clock)
 
     def _serve(self, indexer: Indexer) -> None:
         """Let the index serve when it has caught up; leave it if another one serves."""

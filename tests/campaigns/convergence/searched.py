@@ -72,7 +72,7 @@ class MemoryService(IndexerService):
 
     def follow(self, index: Index, offset: int) -> Indexer:
         """Return an indexer that reads the topic in memory."""
-        indexer = Indexer(self.settings, index, offset)
+        indexer = Indexer(self.settings, index, offset, self._clock)
         limit = self._reader.limit
         indexer._reader = self._reader = Reader(self._topics, offset)  # type: ignore[assignment]
         self._reader.limit = limit
