@@ -130,11 +130,11 @@ def test_a_forbidden_work_is_not_a_candidate_and_is_named_in_the_outcome():
 
 def test_an_outcome_has_the_other_ids_of_its_work():
     """The ledger keeps no catalog: by these ids it finds the link when a later work has one of them."""
-    encoder = Letters()
+    encoder: Any = Letters()
     catalog = Catalog.empty(dim=26, model=encoder.name, precision="fp32", lexical_mode=None)
     same = Work(id="x:1", ids=Ids(doi="10.5555/cited", pmid="5"), title=CITED.title, year=2001)
     catalog.add_encoded([CITED, TWIN, same], encoder)
-    view = LinkerView(catalog, encoder, Policy(), 7)
+    view = LinkerView(NativeCandidates(catalog, encoder), Policy(), 7, encoder)
     output = LinkerStage(LinkerSettings()).handle([citing(1, ids=Ids(doi="10.5555/cited"))], view)
     (item,) = read(output, "outcomes", OutcomesEvent)[0].items
     assert (item.link.cited, item.aliases, item.shared) == (CITED.id, ("pmid:5", "x:1"), True)
@@ -144,12 +144,12 @@ def test_an_outcome_has_the_other_ids_of_its_work():
 
 def test_a_pinned_reference_gets_the_canonical_id_and_the_status_of_its_work():
     """It is not evaluated, and others of its batch are."""
-    encoder = Letters()
+    encoder: Any = Letters()
     catalog = Catalog.empty(dim=26, model=encoder.name, precision="fp32", lexical_mode=None)
     catalog.add_encoded(
         [TWIN, CITED.model_copy(update={"ids": Ids(doi="10.5555/cited", pmid="5"), "status": "retracted"})], encoder
     )
-    view = LinkerView(catalog, encoder, Policy(), 7)
+    view = LinkerView(NativeCandidates(catalog, encoder), Policy(), 7, encoder)
     batch = [
         citing(1).model_copy(update={"pinned": "pmid:5"}), citing(2, ids=Ids(doi="10.5555/cited")),
         citing(3).model_copy(update={"pinned": "x:unknown"}),
