@@ -172,7 +172,7 @@ def plot(found: Sequence[Mapping[str, Any]], path: Path) -> None:
             axes.plot(sizes, rates, style, color=colour, marker="o", label=f"{side}, {kind}")
     axes.set(xscale="log", yscale="log", xlabel="works in the catalog", ylabel="references per second, one process")
     axes.grid(visible=True, which="both", alpha=0.3)
-    axes.legend()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     figure.tight_layout()
     figure.savefig(path)
 
