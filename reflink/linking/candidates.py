@@ -57,10 +57,10 @@ class Candidates(Protocol):
         ``watch`` records the time of ``text``, ``model`` and ``search``.
         """
 
-    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy, k: int, floor: float | None) -> Near:
-        """Return at most ``k`` hits of each open reference by trigrams, none for an empty text.
+    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy) -> Near:
+        """Return at most ``policy.candidates`` hits of each open reference by trigrams, none for an empty text.
 
-        ``texts``: the query text of each reference (``lexical_query``). ``floor``: minimum score of a hit.
+        ``texts``: the query text of each reference (``lexical_query``). A hit has at least the score ``policy.lexical_floor``.
         """
 
 

@@ -12,6 +12,7 @@ the two records alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from reflink.blocking.locators import reference_places
@@ -65,8 +66,8 @@ def semantic_step(
     settled = [case.link(max(policy.sure, accepts[case.absent]), judge) for case in cases]
     waiting = [(row, case) for row, case in enumerate(cases) if settled[row] is None]
     watch.lap("verdict")
-    asked_for, never_for = [case.reference for _, case in waiting], [never[row] for row, _ in waiting]
-    hits = source.near(asked_for, policy, watch, never_for)
+    undecided, never_of = [case.reference for _, case in waiting], [never[row] for row, _ in waiting]
+    hits = source.near(undecided, policy, watch, never_of)
     for (_, case), near in zip(waiting, hits, strict=True):
         case.propose(((cited, rounded(score)) for cited, score in near), source.method)
     judge_all([case for _, case in waiting], judge)
@@ -110,9 +111,9 @@ def lexical_step(
     watch, catalog = watch or Stopwatch(), source.catalog
     texts = [lexical_query(item.reference, policy) for item in opens]
     # The published method does not use a second candidate.
-    wanted, floor = (1, None) if policy.profile == "paper" else (policy.candidates, policy.lexical_floor)
+    searched = replace(policy, candidates=1, lexical_floor=None) if policy.profile == "paper" else policy
     watch.lap("text")
-    hits = source.wider(opens, texts, policy, wanted, floor)
+    hits = source.wider(opens, texts, searched)
     watch.lap("search")
     judge = judge or shipped()
     if policy.profile == "paper":
@@ -148,7 +149,7 @@ def propose(references: Sequence[Reference], source: Candidates, policy: Policy)
         for reference, near in zip(references, semantic, strict=True)
     ]
     texts = [lexical_query(reference, policy) for reference in references]
-    lexical = source.wider(opens, texts, policy, policy.candidates, None)
+    lexical = source.wider(opens, texts, policy)
     return [
         tuple(dict.fromkeys([*source.catalog.places(reference), *(id_ for id_, _ in [*a, *b])]))
         for reference, a, b in zip(references, semantic, lexical, strict=True)

@@ -66,7 +66,7 @@ class NativeCandidates:
             else ""
             for reference in references
         ]
-        rows, hits = _asked(texts)
+        rows, hits = _with_text(texts)
         if vectors is None or not len(vectors) or not rows:
             return hits
         never = [members_of(each, self.catalog) for each in forbidden or [()] * len(references)]
@@ -85,24 +85,24 @@ class NativeCandidates:
             search(precise, close)
         return hits
 
-    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy, k: int, floor: float | None) -> Near:
-        """Return the ``k`` best hits of each text by trigrams. Costs one search for all texts.
+    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy) -> Near:
+        """Return the best hits of each text by trigrams. Costs one search for all texts.
 
         The search begins with the candidates of ``near``, since they are probably among the best by trigrams too.
         """
-        rows, hits = _asked(texts)
+        rows, hits, k = *_with_text(texts), policy.candidates
         if self.catalog.trigrams is not None and rows:
             never = [members_of(opens[row].forbidden, self.catalog) for row in rows]
             seeds = [tuple(candidate.cited for candidate in opens[row].found.semantic) for row in rows]
             # Enough hits for k to remain after forbidden works are removed.
             most = k + max(map(len, never), default=0)
-            found = self.catalog.trigrams.search([texts[row] for row in rows], most, floor, seeds)
+            found = self.catalog.trigrams.search([texts[row] for row in rows], most, policy.lexical_floor, seeds)
             for row, near, excluded in zip(rows, found, never, strict=True):
                 hits[row] = without(of_works(near), excluded, k)
         return hits
 
 
-def _asked(texts: Sequence[str]) -> tuple[list[int], Near]:
+def _with_text(texts: Sequence[str]) -> tuple[list[int], Near]:
     """Return the positions of the non-empty texts, and an empty list of hits for each text."""
     return [row for row, text in enumerate(texts) if text], [[] for _ in texts]
 

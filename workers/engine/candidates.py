@@ -19,10 +19,9 @@ from reflink.lexical.pairs import pair_scores
 from reflink.linking.candidates import Near, lexical_query, members_of, without
 from reflink.linking.policy import Open, Policy
 from reflink.stopwatch import Stopwatch
-from reflink.text import Mode
 from workers.engine.client import Engine
 from workers.engine.index import Version
-from workers.engine.queries import query, words
+from workers.engine.queries import query
 from workers.engine.searches import MAX_SEARCHES, find
 
 
@@ -57,14 +56,16 @@ class EngineCandidates:
         texts = [lexical_query(reference, policy) for reference in references]
         watch.lap("text")
         never = forbidden or [()] * len(references)
-        near = self._near(references, texts, never, self._hits, policy.candidates, policy.lexical_mode, wide=False)
+        near = self._near(references, texts, never, self._hits, policy, wide=False)
         watch.lap("search")
         return near
 
-    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy, k: int, floor: float | None) -> Near:
-        """Return the ``k`` best hits of each text by trigrams among the works that the engine finds by all its words."""
-        references, never = [item.reference for item in opens], [item.forbidden for item in opens]
-        near = self._near(references, texts, never, self._wider_hits, k, policy.lexical_mode, wide=True)
+    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy) -> Near:
+        """Return the best hits of each text by trigrams among the works that the engine finds by all its words."""
+        near = self._near(
+            [item.reference for item in opens], texts, [item.forbidden for item in opens], self._wider_hits, policy, wide=True
+        )
+        floor = policy.lexical_floor
         return near if floor is None else [[hit for hit in hits if hit[1] >= floor] for hits in near]
 
     def _near(
@@ -73,42 +74,31 @@ class EngineCandidates:
         texts: Sequence[str],
         forbidden: Sequence[tuple[str, ...]],
         size: int,
-        k: int,
-        mode: Mode,
+        policy: Policy,
         *,
         wide: bool,
     ) -> Near:
         near: Near = []
         for start in range(0, len(references), MAX_SEARCHES):  # which also bounds the texts in memory
             part = slice(start, start + MAX_SEARCHES)
-            found = self.search(references[part], forbidden[part], size, wide=wide)
-            near += self._ranked(texts[part], found, forbidden[part], k, mode)
+            never = [members_of(each, self.catalog) for each in forbidden[part]]
+            found = self.search(references[part], [size + len(each) for each in never], wide=wide)
+            near += self._ranked(texts[part], found, never, policy)
         return near
 
-    def search(
-        self, references: Sequence[Reference], forbidden: Sequence[tuple[str, ...]], size: int, *, wide: bool
-    ) -> list[list[str]]:
-        """Return the ids of the works that the engine finds for each reference, best first, forbidden ones among them.
+    def search(self, references: Sequence[Reference], sizes: Sequence[int], *, wide: bool) -> list[list[str]]:
+        """Return the ids of the works that the engine finds for each reference, best first, at most its number in ``sizes``.
 
-        ``size``: their maximum number without the forbidden ones. Raises as ``near``.
+        Raises as ``near``.
         """
-        searched = [row for row, reference in enumerate(references) if words(reference, wide=wide)]
-        more = [sum(len(self.catalog.works.members(each)) for each in never) for never in forbidden]
-        queries = [query(references[row], size + more[row], wide=wide) for row in searched]
-        found: list[list[str]] = [[] for _ in references]
-        for row, ids in zip(searched, find(self._engine, self._version, queries), strict=True):
-            found[row] = ids
-        return found
+        queries = [query(reference, size, wide=wide) for reference, size in zip(references, sizes, strict=True)]
+        found = find(self._engine, self._version, [each for each in queries if each is not None])
+        return [[] if each is None else next(found) for each in queries]
 
     def _ranked(
-        self,
-        texts: Sequence[str],
-        found: Sequence[Sequence[str]],
-        forbidden: Sequence[tuple[str, ...]],
-        k: int,
-        mode: Mode,
+        self, texts: Sequence[str], found: Sequence[Sequence[str]], forbidden: Sequence[frozenset[str]], policy: Policy
     ) -> Near:
-        """Return the ``k`` most similar of the works found for each text, equal ones by smallest id."""
+        """Return the most similar of the works found for each text, equal ones by smallest id."""
         listed = list(texts)
         #: Ids of texts of works, and their positions in ``listed``.
         known: dict[str, dict[str, int]] = {}
@@ -119,7 +109,7 @@ class EngineCandidates:
             for work_id in ids if text else ():
                 if work_id not in known:
                     work = self.catalog.get(work_id)
-                    of_work = {} if work is None else lexical_texts(work, mode)
+                    of_work = {} if work is None else lexical_texts(work, policy.lexical_mode)
                     known[work_id] = dict(zip(of_work, range(len(listed), len(listed) + len(of_work)), strict=True))
                     listed += of_work.values()
                 for name, position in known[work_id].items():
@@ -130,5 +120,5 @@ class EngineCandidates:
         for of_row, never in zip(names, forbidden, strict=True):
             scored = sorted(((name, next(scores)) for name in of_row), key=lambda hit: (-hit[1], hit[0]))
             similar = of_works(hit for hit in scored if hit[1] > 0)
-            near.append(without(similar, members_of(never, self.catalog), k))
+            near.append(without(similar, never, policy.candidates))
         return near

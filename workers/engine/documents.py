@@ -27,7 +27,7 @@ _MAX_NAMES: Final = 30
 MAX_LETTERS: Final = 64
 
 #: ``id`` breaks ties and names the hit. ``words``: the words of titles, names, venue, year, volume and first page, as a
-#: citation has them. A field for the titles alone made the index larger, the search slower and its hits no better.
+#: citation has them.
 MAPPINGS: Final[dict[str, Any]] = {
     "dynamic": False,
     "_source": {"includes": ["watermark"]},

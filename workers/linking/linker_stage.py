@@ -157,7 +157,7 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         return ReferenceEvent.from_json(record.value or b"")
 
     def view(self, batch: Sequence[ReferenceEvent]) -> LinkerView:
-        """Return a view of the catalog, at smallest at the version that the events from ``retries`` require."""
+        """Return a view of the catalog, at least at the version that the events from ``retries`` require."""
         required = max((event.catalog_offset for event in batch), default=0)
         with report_full_device("new works", smallest=True):
             self.follower.wait_for(required, self.settings.call_deadline_s)

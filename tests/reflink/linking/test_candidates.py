@@ -103,10 +103,10 @@ def test_forbidden_works_do_not_reduce_the_number_of_candidates() -> None:
     assert near[1] == plain[1], "the limit is unchanged"
     texts = ["drought stress in grain legumes", "wheat"]
     opens = [Open(reference=references[0], forbidden=(WORKS[2].id,)), Open(reference=references[1])]
-    (without, other) = source.wider(opens, texts, few, 1, None)
+    (without, other) = source.wider(opens, texts, Policy(candidates=1))
     assert [len(without), len(other)] == [1, 1]
     assert without[0][0] != WORKS[2].id
-    assert [other] == source.wider([Open(reference=each) for each in references], texts, few, 1, None)[1:]
+    assert [other] == source.wider([Open(reference=each) for each in references], texts, Policy(candidates=1))[1:]
 
 
 def test_forbidden_works_are_passed_on_to_the_lexical_step() -> None:

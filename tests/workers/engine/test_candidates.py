@@ -77,7 +77,7 @@ def test_forbidden_works_are_left_out_and_do_not_reduce_the_hits(search_engine: 
     assert len(free) == len(hits) == 5
     assert not {work_id for work_id, _ in hits} & set(never)
     opened = Open(reference=cite(twins[0]), forbidden=never)
-    (wider,) = source.wider([opened], [lexical_query(opened.reference, POLICY)], POLICY, 5, None)
+    (wider,) = source.wider([opened], [lexical_query(opened.reference, POLICY)], POLICY)
     assert len(wider) == 5
     assert not {work_id for work_id, _ in wider} & set(never)
 
@@ -107,10 +107,10 @@ def test_a_deleted_index_is_an_outage_and_no_reference_is_blamed(search_engine: 
 def test_a_floor_removes_less_similar_hits(served: EngineCandidates):
     opened = Open(reference=cite(WORKS[0]))
     text = lexical_query(opened.reference, POLICY)
-    (every,) = served.wider([opened], [text], POLICY, 5, None)
-    (some,) = served.wider([opened], [text], POLICY, 5, every[0][1])
+    (every,) = served.wider([opened], [text], POLICY)
+    (some,) = served.wider([opened], [text], replace(POLICY, lexical_floor=every[0][1]))
     assert some == every[:1]
-    assert served.wider([opened], [""], POLICY, 5, None) == [[]]
+    assert served.wider([opened], [""], POLICY) == [[]]
 
 
 def test_the_examples_have_the_links_of_the_native_search(search_engine: SearchEngine):

@@ -126,11 +126,11 @@ def test_shards_do_not_change_the_hits(search_engine: SearchEngine, shards: int)
     works = [work(number, f"{'soil ' * (number % 7)}fungi of forest {number % 5}") for number in range(60)]
     indexed(chosen, works, shards=shards)
     source = candidates(chosen, catalog_of(works))
-    hits = source.search([cite(works[8]), cite(works[30])], [(), ()], 10, wide=False)
+    hits = source.search([cite(works[8]), cite(works[30])], [10, 10], wide=False)
     assert [len(each) for each in hits] == [10, 10]
     other = settings(search_engine)
     indexed(other, works)
-    assert candidates(other, catalog_of(works)).search([cite(works[8]), cite(works[30])], [(), ()], 10, wide=False) == hits
+    assert candidates(other, catalog_of(works)).search([cite(works[8]), cite(works[30])], [10, 10], wide=False) == hits
 
 
 def test_writes_to_a_deleted_index_do_not_create_it_again(engine: Engine):
