@@ -96,6 +96,8 @@ def sides_of(
         build(works, folder / "catalog", encoder=None)
     built = time.perf_counter() - began
     catalog = Catalog.open(folder / "catalog")
+    if len(catalog) != count:
+        raise SystemExit(f"the catalog has {len(catalog):,} works, not {count:,}: choose smaller --sizes")
     arrays = synthetic(np.random.default_rng(5), count, encoder.dim, (work.id for work in catalog))
     flatfiles.save(folder / "vectors", KIND, {"dim": encoder.dim}, arrays)
     catalog.vectors = VectorIndex.open(folder / "vectors")
