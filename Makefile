@@ -93,7 +93,7 @@ $(KERNELS): $(STAMP) docker/steps/kernels.py $(shell find reflink -name "*.py" 2
 
 # The programs that the tests need, then pytest. Its processes share out the test modules.
 define pytest
-@.venv/bin/python -m workers.devkit
+@.venv/bin/python -m workers.devkit opensearch
 @.venv/bin/python -m tests.programs helm kubeconform prometheus promtool >/dev/null
 @.venv/bin/pytest $(if $(filter-out 0,$(PROCESSES)),-n $(PROCESSES) --dist loadfile) $(1) $(ARGS)
 endef
@@ -120,12 +120,12 @@ fuzz: $(STAMP)
 	$(if $(filter jats,$(FORMAT)),@.venv/bin/python -m tests.campaigns.fuzz guided --minutes 5)
 
 chaos: $(STAMP)
-	@.venv/bin/python -m workers.devkit
+	@.venv/bin/python -m workers.devkit $(ENGINE)
 	@.venv/bin/python -m tests.campaigns.chaos --kills $(KILLS) --freezes $(FREEZES) --brokers $(BROKERS) --seed $(SEED) \
 		$(if $(ENGINE),--engine '$(ENGINE)' --nodes $(NODES)) $(if $(JSON),--json '$(JSON)')
 
 convergence: $(STAMP)
-	@$(if $(KAFKA),.venv/bin/python -m workers.devkit)
+	@$(if $(KAFKA),.venv/bin/python -m workers.devkit $(ENGINE))
 	@.venv/bin/python -m tests.campaigns.convergence --examples $(EXAMPLES) --seed $(SEED) --kafka $(or $(KAFKA),0) \
 		$(if $(ENGINE),--engine '$(ENGINE)') $(if $(JSON),--json '$(JSON)')
 

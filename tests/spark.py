@@ -41,8 +41,8 @@ def spark_home() -> Path:
 class Cluster:
     """A master and ``workers`` workers of one core each, as processes; they and their executors end with the context."""
 
-    def __init__(self, folder: Path, *, workers: int = 2, memory: str = "2g") -> None:
-        self._folder, self._workers, self._memory = folder, workers, memory
+    def __init__(self, folder: Path, *, workers: int = 2) -> None:
+        self._folder, self._workers = folder, workers
         self._processes: list[subprocess.Popen[bytes]] = []
         self.master = f"spark://{HOST}:{free_port()}"
         paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
@@ -63,7 +63,7 @@ class Cluster:
             self._start("master", "master.Master", "--host", HOST, "--port", port, "--webui-port", "0")
             self._wait("I have been elected leader", 1)
             for number in range(self._workers):
-                about = ("--cores", "1", "--memory", self._memory, "--work-dir", str(self._folder / f"work-{number}"))
+                about = ("--cores", "1", "--memory", "2g", "--work-dir", str(self._folder / f"work-{number}"))
                 self._start(f"worker-{number}", "worker.Worker", "--host", HOST, "--webui-port", "0", *about, self.master)
             self._wait("Registering worker", self._workers)
         except BaseException:
@@ -80,9 +80,9 @@ class Cluster:
             out, err = process.communicate()
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
-    def start(self, *arguments: str, executor_memory: str = "1g") -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start ``reflink-spark`` with these arguments on the cluster, with pipes for its output."""
-        conf = {"spark.ui.enabled": "false", "spark.executor.memory": executor_memory, "spark.sql.shuffle.partitions": "8"}
+        conf = {"spark.ui.enabled": "false", "spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "8"}
         options = [option for name, value in conf.items() for option in ("--conf", f"{name}={value}")]
         command = [sys.executable, "-m", "workers.backfill.command", *arguments, "--master", self.master, *options]
         pipe = subprocess.PIPE

@@ -2,12 +2,12 @@
 
     python -m benchmarks.catalog.records [--works FILE] [--millions 1,5,20] [--pairs 40] [--folder DIR] [--json FILE]
 
-Size and lookups are those of the real works. Lookups are compared with plain JSON lines, mapped, with an offset of 8 bytes per
-row; caches are empty, rows drawn at random. Then catalogs of ``--millions`` works are written and deleted again, each by a
-process of its own: the real works repeated under other identifiers, with titles, authors and volumes exchanged among them. One
-repeated work in 50 keeps its PMID, so that it shares an identifier. Seconds are those of ``WorksWriter`` alone, memory is the
-process's, so it includes 1 GB for the works to draw from; ``grown`` is its growth while writing. At last a table of ``--pairs``
-million keys is built alone, to show its memory and time without those of the works.
+Sizes and lookup times are measured on the real works. Lookups are compared with plain JSON lines, mapped, with an offset of 8
+bytes per row; caches are empty, rows drawn at random. Then catalogs of ``--millions`` works are written and deleted again,
+each by a process of its own: the real works repeated under other identifiers, with titles, authors and volumes exchanged among
+them. One repeated work in 50 keeps its PMID, which it then shares with the original. Seconds count only ``WorksWriter``;
+memory is the memory of the process, with 1 GB for the works to draw from; ``grown`` is its growth while writing. Finally the
+benchmark builds a table of ``--pairs`` million keys without works, to measure the memory and time of the table alone.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--millions", type=lambda text: [float(each) for each in text.split(",") if each], default="1,5,20")
     parser.add_argument("--folder", type=Path, help="where catalogs are written (default: the folder for temporary files)")
     parser.add_argument("--pairs", type=float, default=40.0, help="millions of keys of a table built alone")
-    parser.add_argument("--only", type=int, metavar="WORKS", help="write so many works and print the figures as JSON")
-    parser.add_argument("--only-pairs", type=int, metavar="KEYS", help="build a table of so many keys and print the figures")
+    parser.add_argument("--only", type=int, metavar="WORKS", help="write this number of works and print the figures as JSON")
+    parser.add_argument("--only-pairs", type=int, metavar="KEYS", help="build a table of this number of keys, print figures")
     args = parser.parse_args(arguments)
     if args.only_pairs:
         with tempfile.TemporaryDirectory(dir=args.folder) as folder:

@@ -3,8 +3,8 @@
 Recombined works arrive in the topic ``catalog``, and recombined references wait (benchmarks/ledger/recombined.py). For each n,
 a process of its own writes what the first of n ledgers restores: its share of the references, and the log of changes, which
 every ledger reads. Before, at a smaller size, changes of cited works are propagated in all n shares: the references found must
-be those of one ledger. Times are processor time of the whole process, including RocksDB's threads: on a machine with other load
-it is more reliable than elapsed time.
+be the same as with one ledger. Times are CPU time of the whole process, including RocksDB's threads: on a machine with other
+load it is more reliable than elapsed time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Share:
         self.store = PartitionStore(folder / "links", stale_after_s=1e12, cache=block_cache())
 
     def read_catalog(self, works: int) -> float:
-        """Read this number of works as they come from the topic. Return the CPU seconds, without those of making works."""
+        """Read this number of works as they come from the topic. Return the CPU seconds, excluding the generation of works."""
         seconds, offset = 0.0, 0
         for chunk in self._works(works):
             for start in range(0, len(chunk), _FETCH):
@@ -62,7 +62,7 @@ class Share:
         return seconds
 
     def restore(self, references: int, share: int, shares: int) -> float:
-        """Write the share of the references, as a restore reads them. Return the CPU seconds, without those of making them."""
+        """Write the share of the references, as a restore reads them. Return the CPU seconds, excluding their generation."""
         waiting: list[Row] = []
         seconds = 0.0
         for paper in self._papers(references // REFERENCES_PER_PAPER, share, shares):

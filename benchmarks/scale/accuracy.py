@@ -3,7 +3,7 @@
     python -m benchmarks.scale.accuracy --catalog works.jsonl.gz [--made FILE] [--works FILE --references FILE]
                                         [--snapshots DIR] [--engine] [--json FILE]
 
-The catalog and its side file are those of benchmarks.scale.works. The protocol's closed and open worlds (reflink.evaluation),
+benchmarks.scale.works writes the catalog and its side file. The protocol's closed and open worlds (reflink.evaluation),
 identifiers not used: the open world lacks half of the real works, and no added one. No added work is a right answer. Each
 reference is judged by a verdict that was not trained on its citing paper.
 
@@ -196,7 +196,7 @@ def moved(before: Sequence[Outcome], after: Sequence[Outcome], origins: Mapping[
 def compare(
     first: Side, second: Side, task: Task, origins: Mapping[str, Origin], names: tuple[str, str] = ("real", "large")
 ) -> dict[str, Any]:
-    """Measure both sides in both worlds; return the figures by world, those of a side under its name."""
+    """Measure both sides in both worlds; return the figures by world; in each, the name of a side maps to its figures."""
     measured: dict[str, Any] = {}
     for (setting, before), (_, after) in zip(in_worlds(first, task), in_worlds(second, task), strict=True):
         measured[setting.name] = {

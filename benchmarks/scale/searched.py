@@ -27,10 +27,10 @@ _TIMEOUT_S: Final = 300.0
 class Searched:
     """The linker over one index and the local records and keys of the same works."""
 
-    def __init__(self, catalog: Catalog, settings: EngineSearchSettings) -> None:
+    def __init__(self, catalog: Catalog, settings: EngineSearchSettings, pid: int | None = None) -> None:
+        """``pid``: the process of the node, if the benchmark has started it."""
         self.catalog, self.settings = catalog, settings
-        #: The process of the node, if the benchmark has started it.
-        self.pid: int | None = None
+        self.pid = pid
         self.engine, self.judges = Engine(settings), HeldOut.shipped()
         self.index = Index.create(
             self.engine, settings.engine_index, Origin("benchmark", "catalog", None), shards=1, replicas=0
@@ -81,7 +81,5 @@ def engine(catalog: Catalog) -> Iterator[Searched]:
         settings = EngineSearchSettings(
             engine="opensearch", engine_urls=node.urls[0], engine_index="benchmark", engine_timeout_s=_TIMEOUT_S
         )
-        searched = Searched(catalog, settings)
         process = node.nodes[0].process
-        searched.pid = None if process is None else process.pid
-        yield searched
+        yield Searched(catalog, settings, None if process is None else process.pid)

@@ -89,22 +89,6 @@ def added(pool: Pool, count: int, seed: int = 1, near: float = NEAR) -> Iterator
         yield Added({name: value for name, value in given.items() if value is not None}, kind, of)
 
 
-def works(real: Path, count: int, seed: int = 1, near: float = NEAR) -> Iterator[Work]:
-    """Yield the works of the catalog that ``write`` writes, for benchmarks that need no file. Raises as ``write`` does."""
-    known = [listing.work for listing in read_works(real)]
-    pool = Pool(known)
-    wanted = _wanted(pool, count)
-    yield from known
-    del known
-    yield from (each.work() for each in added(pool, wanted, seed, near))
-
-
-def _wanted(pool: Pool, count: int) -> int:
-    if pool.size > count:
-        raise ValueError(f"there are {pool.size:,} real works, more than the {count:,} of the catalog")
-    return count - pool.size
-
-
 def _near(pool: Pool, random: Random, kind: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     make = KINDS[kind]
     while True:
@@ -128,7 +112,9 @@ def write(real: Path, out: Path, made: Path, count: int, seed: int = 1, near: fl
     Raises ValueError if there are more real works than ``count``, and as ``added`` does; BadRecord if ``real`` is damaged.
     """
     pool = Pool(listing.work for listing in read_works(real))
-    wanted = _wanted(pool, count)
+    if pool.size > count:
+        raise ValueError(f"there are {pool.size:,} real works, more than the {count:,} of the catalog")
+    wanted = count - pool.size
     with ExitStack() as files:
         into, beside = files.enter_context(_created(out)), files.enter_context(_created(made))
         for line in files.enter_context(_opened(real)):

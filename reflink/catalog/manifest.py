@@ -52,8 +52,7 @@ class Manifest(BaseModel):
     (reflink.blocking.locators.RULES), None in a catalog that was not saved. ``doubtful``: number of works whose DOI belongs to
     another journal than their venue (reflink.catalog.doubtful), None in a catalog that was not saved. ``journals``:
     number of journals in the table of journals, None without a table. ``offset``: the first offset of ``topic`` that was not
-    applied. ``topic_id`` distinguishes the topic from a later one of
-    the same name.
+    applied. ``topic_id`` distinguishes the topic from a later one of the same name.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -142,7 +142,7 @@ class LinesWriter:
 
 
 def blocks_of(size: int) -> int:
-    """Return the number of blocks of so many lines."""
+    """Return the number of blocks of this number of lines."""
     return -(-size // BLOCK)
 
 

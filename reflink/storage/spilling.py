@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-#: Pairs that wait in memory. With a folder, the file gets so many at once.
+#: Pairs that wait in memory. With a folder, a full buffer is written to the file at once.
 WAITING: Final = 1 << 20
 #: Leading bits of a hash that give its range: a range of a billion pairs has 4 million.
 _RANGE: Final = 8

@@ -51,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ReflinkError as error:
         complain(f"reflink-spark: {error}")
         return USAGE
+    except BrokenPipeError:
+        return 141
     except OSError as error:
         complain(f"reflink-spark: {error.filename}: {error.strerror}" if error.filename else f"reflink-spark: {error}")
         return USAGE

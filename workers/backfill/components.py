@@ -11,7 +11,7 @@ from typing import Protocol
 from workers.backfill import statements
 
 
-class Engine(Protocol):
+class Tables(Protocol):
     """Executes statements over tables by name."""
 
     def table(self, name: str, statement: str) -> None:
@@ -21,18 +21,18 @@ class Engine(Protocol):
         """Return the only value that a statement selects."""
 
 
-def label(engine: Engine) -> int:
+def label(tables: Tables) -> int:
     """From the table ``bearers`` make the table ``labels`` (id, label), and return the number of rounds.
 
     ``labels`` has the works that share a key with another work, each with the smallest id of its component.
     """
-    engine.table("shared", statements.SHARED)
-    engine.table("labels", statements.FIRST_LABELS)
-    rounds, changed = 0, engine.number("SELECT COUNT(*) FROM labels")
+    tables.table("shared", statements.SHARED)
+    tables.table("labels", statements.FIRST_LABELS)
+    rounds, changed = 0, tables.number("SELECT COUNT(*) FROM labels")
     while changed:
         rounds += 1
-        engine.table("nearer", statements.NEIGHBOURS)
-        engine.table("renewed", statements.SHORTCUT)
-        changed = engine.number(statements.CHANGED)
-        engine.table("labels", "SELECT id, label FROM renewed")
+        tables.table("nearer", statements.NEIGHBOURS)
+        tables.table("renewed", statements.SHORTCUT)
+        changed = tables.number(statements.CHANGED)
+        tables.table("labels", "SELECT id, label FROM renewed")
     return rounds

@@ -79,11 +79,11 @@ def by_text(rules: Rules) -> Callable[[Sequence[Open]], list[Link]]:
 def isolated(rows: Sequence[T], decide: Callable[[Sequence[T]], Sequence[L]]) -> list[L | Exception]:
     """Decide rows at once. If that fails, halve them until the row at fault is alone; its exception stands in its place.
 
-    Raises WorkerError and SnapshotError, for which no row is at fault.
+    Raises WorkerError, SnapshotError and MemoryError, for which no row is at fault.
     """
     try:
         return [*decide(rows)] if rows else []
-    except (WorkerError, SnapshotError):
+    except (WorkerError, SnapshotError, MemoryError):
         raise
     except Exception as error:
         if len(rows) == 1:

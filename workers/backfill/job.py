@@ -100,7 +100,7 @@ class Backfill:
 
 
 class _Session:
-    """Spark as a `components.Engine`."""
+    """Spark as a `components.Tables`."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

@@ -1,14 +1,15 @@
 """Read works, references and papers with Spark; executors parse them with the library.
 
-Files are JSON lines, plain or compressed, or Parquet, told by the name's end. A compressed file is read by one task. Records
-that cannot be read are kept apart. Of records with the same id the last one counts, in the order of files' names and lines.
+Files are JSON lines, plain or compressed, or Parquet, recognised by the file name. A compressed file is read by one task.
+Records that cannot be read are kept apart. Of records with the same id the last one counts, in the order of files' names and
+lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,8 +100,7 @@ def read_papers(spark: SparkSession, paths: Sequence[str], format_name: str | No
 
 
 def _lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    found = None
-    for path in paths:
+    def table(path: str) -> DataFrame:
         if path.rstrip("/").endswith(".parquet"):
             read = spark.read.parquet(path)
             # Null fields are left out, so a record of Parquet is read like a line.
@@ -108,24 +108,21 @@ def _lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         else:
             read, value = spark.read.text(path), f.col("value")
         origin = (f.col("_metadata.file_path"), f.col("_metadata.file_block_start"))
-        table = read.select(value.cast("binary"), *origin, f.monotonically_increasing_id())
-        found = table if found is None else found.unionAll(table)
-    assert found is not None
-    return found
+        return read.select(value.cast("binary"), *origin, f.monotonically_increasing_id())
+
+    return reduce(DataFrame.unionAll, map(table, paths))
 
 
 def _contents(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    found = None
-    for path in paths:
+    def table(path: str) -> DataFrame:
         if path.rstrip("/").endswith(".parquet"):
             read = spark.read.parquet(path)
         else:
             read = spark.read.format("binaryFile").option("recursiveFileLookup", True).load(path)
             read = read.where(f.lower("path").rlike("(" + "|".join(each.replace(".", "[.]") for each in endings()) + ")$"))
-        table = read.select(f.col("content").cast("binary"), "path", f.lit(0).cast("bigint"), f.monotonically_increasing_id())
-        found = table if found is None else found.unionAll(table)
-    assert found is not None
-    return found
+        return read.select(f.col("content").cast("binary"), "path", f.lit(0).cast("bigint"), f.monotonically_increasing_id())
+
+    return reduce(DataFrame.unionAll, map(table, paths))
 
 
 def _read(stored: DataFrame, parse: Parse, columns: Columns) -> Read:

@@ -88,6 +88,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.source is not None:
         catalog = catalogs.imported(arguments.source, catalog, default_cache())
+    if arguments.engine is not None and not os.environ.get(URLS):
+        from workers.devkit.search_engine import bring
+
+        bring()  # refuses an unsuitable Java before anything is started
     try:
         with signals_interrupt():
             return Demonstration(

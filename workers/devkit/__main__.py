@@ -1,4 +1,7 @@
-"""``python -m workers.devkit``: report what a local Kafka and the model lack, and download the jars of the servers."""
+"""``python -m workers.devkit [opensearch]``: report what the local pipeline lacks, and download the jars of its servers.
+
+These are Kafka's, and with ``opensearch`` also those of the search engine.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ def main() -> int:
     if not missing:
         try:
             jars(KAFKA)
-            bring()
+            if "opensearch" in sys.argv[1:]:
+                bring()
         except LocalSetupError as error:
             missing.append(str(error))
     for line in missing:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -30,7 +30,7 @@ from workers.errors import Stalled
 from workers.kafka.clients import received, uncommitted_ends
 from workers.kafka.open_transactions import OpenTransactions
 from workers.kafka.partition_reader import PartitionReader
-from workers.ledger.stores.key_index import indexed
+from workers.ledger.stores.key_index import catalog_offset_of, indexed
 from workers.ledger.stores.outcome_store import TABLES, PartitionStore, Table, Topical
 from workers.ledger.sweep import Sweep
 from workers.ledger.view import LOG, SWEEP, CatalogLog, Cursor
@@ -48,7 +48,7 @@ Rows = list[tuple[Table, str, bytes | None]]
 
 
 def prepare(store: PartitionStore, catalog: CatalogLog) -> None:
-    """Make a store fit for being rolled forward.
+    """Prepare a store before it is rolled forward.
 
     1. A store ahead of the catalog topic is wiped: the catalog that it was built from no longer exists.
     2. If the log of changes was rebuilt, a sweep begins, because works that left the catalog meanwhile may be unknown.
@@ -68,7 +68,7 @@ def begin_propagation(store: PartitionStore, catalog: CatalogLog) -> int:
     1. It continues where the last owner of the partition stood, which ``manifests`` has: an outcome that arrived before was
        compared with all earlier changes.
     2. Without such a record, it begins at the oldest outcome, or without outcomes at the present.
-    3. If that position is beyond the catalog topic, the topic was recreated: all of it is new.
+    3. If that position is beyond the catalog topic, the topic was recreated: propagation begins at 0.
     """
     row = store.get("manifests", PROPAGATION_KEY)
     if row is not None:
@@ -77,9 +77,16 @@ def begin_propagation(store: PartitionStore, catalog: CatalogLog) -> int:
             return offset
         offset = 0
     else:
-        offset = min((indexed(value).catalog_offset for _, value in store.rows("links")), default=catalog.offset)
+        offset = min(_offsets(store), default=catalog.offset)
     store.write([("manifests", PROPAGATION_KEY, Cursor(offset).written())], {})
     return offset
+
+
+def _offsets(store: PartitionStore) -> Iterator[int]:
+    """Yield the catalog offsets of the outcomes. Only a newer version of this worker can read the others."""
+    for _, value in store.rows("links"):
+        with suppress(BadRecord):
+            yield catalog_offset_of(value)
 
 
 def of_this_catalog(value: bytes | None, catalog: CatalogLog) -> bytes | None:

@@ -162,13 +162,14 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
             self.stores[partition] = store
         opened = {partition: self.stores[partition] for partition in numbers}
         overrides = roll_forward(opened, self.catalog, self.settings, self.wanted)
-        self.continue_propagation(opened)
+        # A partition that was revoked meanwhile is not read to the end, so its position is not known.
+        self.continue_propagation({number: store for number, store in opened.items() if self.wanted(("outcomes", number))})
         self.overrides.add(overrides)
         self.overrides.follow()
 
     def continue_propagation(self, stores: Mapping[int, PartitionStore]) -> None:
         """Continue propagation in stores that were rolled forward, with the changes from the lowest of their positions on."""
-        needed = min(begin_propagation(store, self.catalog) for store in stores.values())
+        needed = min((begin_propagation(store, self.catalog) for store in stores.values()), default=self.catalog.start)
         if needed < self.catalog.start:
             log.warning("reading the catalog topic again", extra={"catalog_offset": needed, "known_from": self.catalog.start})
             self.catalog.begin(needed)
@@ -260,12 +261,10 @@ class LedgerStage(Stage[LedgerEvent, LedgerView]):
     def _view_after(self, output: Output) -> LedgerView:
         return LedgerView(self.stores, self.catalog, output.writes, self._requested, self._papers)
 
-    def _add(self, partition: int, step: Output | None, output: Output) -> bool:
-        if step is None:
-            return False
-        output.add(step)
-        output.partitions |= {("outcomes", partition)}
-        return True
+    def _add(self, partition: int, step: Output | None, output: Output) -> None:
+        if step is not None:
+            output.add(step)
+            output.partitions |= {("outcomes", partition)}
 
     def _remember(self, writes: Mapping[Row, bytes | None]) -> None:
         for (partition, table, reference), value in writes.items():

@@ -19,6 +19,7 @@ import orjson
 from reflink.errors import BadRecord
 from schemas import LinkEvent
 from workers.ledger.reevaluation import request
+from workers.ledger.stores.key_index import catalog_offset_of
 from workers.ledger.transaction import LedgerTransaction
 from workers.ledger.view import SWEEP, LedgerView
 from workers.stage import Output
@@ -98,16 +99,7 @@ def sweep(partition: int, view: LedgerView, limit: int, now: int, every_ms: int)
         read += 1
         state = state._replace(after=row[0])
         with suppress(BadRecord):  # only a newer version of this worker can read the row; it will request the re-evaluation
-            if _catalog_offset(row[1]) < state.aim:
+            if catalog_offset_of(row[1]) < state.aim:
                 request(LinkEvent.from_json(row[1]), state.aim, ledger, cause="sweep", sufficient=state.aim)
     ledger.put("progress", SWEEP, state.written())
     return Step(ledger.output, read)
-
-
-def _catalog_offset(value: bytes) -> int:
-    """Return the catalog offset of a stored link event, in most cases without validating the event. Raises BadRecord."""
-    try:
-        offset = orjson.loads(value)["catalog_offset"]
-    except (ValueError, KeyError, TypeError):
-        offset = None
-    return offset if isinstance(offset, int) else LinkEvent.from_json(value).catalog_offset

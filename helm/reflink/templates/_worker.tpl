@@ -167,7 +167,7 @@ spec:
           {{- if eq $worker.command "indexer" }}
           # An indexer may fill an index for hours before it is ready; a restart would begin again.
           {{- else }}
-          # A worker loads model and catalog, or the ledger its works, before it joins its group and becomes ready.
+          # A worker loads model and catalog, or the ledger its log of changes, before it joins its group and becomes ready.
           {{- end }}
           startupProbe:
             httpGet: {path: /health/{{ ternary "live" "ready" (eq $worker.command "indexer") }}, port: metrics}

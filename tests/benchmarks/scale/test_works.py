@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.scale.near import KINDS
 from benchmarks.scale.real import Pool, later
 from benchmarks.scale.splicing import RECOMBINED
-from benchmarks.scale.works import Added, added, main, side_file, works, write
+from benchmarks.scale.works import Added, added, main, side_file, write
 from reflink.blocking.locators import work_places
 from reflink.catalog.reading import read_works as read_catalog
 from reflink.entities import ID_KINDS, Work
@@ -243,7 +243,7 @@ def test_a_file_has_the_real_works_unchanged_and_first(tmp_path: Path, pool: Poo
     assert not {"kind", "of"} & {name for line in content.splitlines()[pool.size :] for name in orjson.loads(line)}
 
 
-def test_the_command_writes_the_same_bytes_again_and_the_works_of_the_iterator(
+def test_the_command_writes_the_same_bytes_again_and_the_added_works(
     tmp_path: Path, pool: Pool, capsys: pytest.CaptureFixture[str]
 ):
     options = ["--works", str(pool.size + 80), "--seed", "5", "--near", "0.4", "--real", str(REAL)]
@@ -255,7 +255,7 @@ def test_the_command_writes_the_same_bytes_again_and_the_works_of_the_iterator(
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     read = list(read_catalog(tmp_path / "one" / "works.jsonl.gz"))
     assert all(isinstance(work, Work) for work in read)
-    assert read[pool.size :] == list(works(REAL, pool.size + 80, seed=5, near=0.4))[pool.size :]
+    assert read[pool.size :] == [each.work() for each in added(pool, 80, seed=5, near=0.4)]
     assert len({work.id for work in read if isinstance(work, Work)}) == pool.size + 80
 
 

@@ -21,7 +21,7 @@ import secrets
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -33,8 +33,8 @@ from reflink.catalog.mapped import keys_of
 from reflink.entities import Work
 from workers.ledger.stores.rocksdb import LOCK_S, Rocks
 
-#: Format of the rows below and of the blocking keys in them. Until 0 + RULES the folder held a table of all works.
-FORMAT: Final = 100 + RULES
+#: Format of the rows below and of the blocking keys in them.
+FORMAT: Final = RULES
 #: First byte of the keys of each table. workers/ledger/stores/rocksdb.py uses other bytes for its own rows.
 _DIGEST: Final = b"d"  # hashed work_key → digest of the work's state; empty: removed
 _KEY: Final = b"k"  # hashed key → offset of the last change that concerns it
@@ -175,8 +175,8 @@ class ChangeLog:
         before = min(before, self.offset)
         if before <= self.start:
             return
-        old = list(islice(self._rocks.rows(_LOG, _OFFSET.pack(self.start)), limit))
-        gone = [(key, row) for key, row in old if _OFFSET.unpack(key)[0] < before]
+        rows = self._rocks.rows(_LOG, _OFFSET.pack(self.start))
+        gone = list(islice(takewhile(lambda row: _OFFSET.unpack(row[0])[0] < before, rows), limit))
         start = before if len(gone) < limit else _OFFSET.unpack(gone[-1][0])[0] + 1
         keys = list(dict.fromkeys(key for at, row in gone for key in _change_in(at, row).keys))
         batch = WriteBatch(raw_mode=True)
@@ -192,10 +192,13 @@ class ChangeLog:
     def changes(self, start: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes in order of offset, from offset ``start`` on."""
         page = (start, limit, self.offset)
-        if self._page is None or self._page[0] != page:  # all partitions read the same page
-            rows = islice(self._rocks.rows(_LOG, _OFFSET.pack(start)), limit)
-            self._page = page, [_change_in(key, row) for key, row in rows]
-        return self._page[1]
+        if self._page is not None and self._page[0] == page:  # all partitions read the same page
+            return self._page[1]
+        rows = islice(self._rocks.rows(_LOG, _OFFSET.pack(start)), limit)
+        found = [_change_in(key, row) for key, row in rows]
+        if limit > 1:  # a single change is looked up for its time of arrival
+            self._page = page, found
+        return found
 
     def changed_since(self, keys: Iterable[bytes], offset: int) -> int | None:
         """Return the highest offset of a change that concerns any of these hashed keys; None if it is below ``offset``.

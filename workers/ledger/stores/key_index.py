@@ -70,3 +70,12 @@ def event_keys(event: LinkEvent) -> frozenset[bytes]:
 def hashed_keys(reference: Reference, *works: str | None) -> frozenset[bytes]:
     """Return the hashed keys of a reference, and of the ids of works that it names or must not cite."""
     return frozenset(map(hashed, (*reference_keys(reference), *(work_key(each) for each in works if each is not None))))
+
+
+def catalog_offset_of(value: bytes) -> int:
+    """Return the catalog offset of a stored link event, in most cases without validating the event. Raises BadRecord."""
+    try:
+        offset = orjson.loads(value)["catalog_offset"]
+    except (ValueError, KeyError, TypeError):
+        offset = None
+    return offset if isinstance(offset, int) else LinkEvent.from_json(value).catalog_offset
