@@ -6,7 +6,8 @@ CuPy keeps compiled kernels on disk (``CUPY_CACHE_DIR``), so a process compiles 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -45,7 +46,7 @@ class Program:
     def __init__(self, kernels: str, constants: Mapping[str, int], device: torch.device) -> None:
         import cupy
 
-        self._streams: Any = cupy.cuda.ExternalStream
+        self._stream: Callable[[int], Any] = cache(cupy.cuda.ExternalStream)
         self._device = device
         options = ("-std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
         with torch.cuda.device(device):
@@ -55,10 +56,12 @@ class Program:
 
     def launch(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any) -> None:
         """Queue a kernel on torch's current stream."""
-        with torch.cuda.device(self._device), self._streams(torch.cuda.current_stream(self._device).cuda_stream):
+        stream = self._stream(torch.cuda.current_stream(self._device).cuda_stream)
+        with torch.cuda.device(self._device):
             if name not in self._functions:
-                self._functions[name] = self._module.get_function(name)
-            self._functions[name](grid, block, tuple(map(_value, arguments)))
+                self._functions[name] = self._module.get_function(name).kernel
+            # The function itself, not the RawKernel, which would look up the stream and the function at every launch.
+            self._functions[name](grid, block, tuple(map(_value, arguments)), 0, stream)
 
 
 def _value(argument: Any) -> Any:

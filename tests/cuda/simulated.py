@@ -29,7 +29,7 @@ class Simulated:
         names = re.findall(r'extern "C" __global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(', source)
         exports = "\n".join(f"EXPORT({name})" for name in names)
         code = '#include "simulation.h"\n' + re.sub(r'extern "C" __global__', "static", source) + exports
-        options = ["-std=c++20", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", f"-I{HERE}"]
+        options = ["-std=c++20", "-O2", "-ffp-contract=off", "-w", "-shared", "-fPIC", f"-I{HERE}"]
         options += [f"-D{name}={value}" for name, value in constants.items()]
         place = Path(_FOLDER.name) / hashlib.sha256((code + str(options)).encode()).hexdigest()[:16]
         if not place.with_suffix(".so").exists():

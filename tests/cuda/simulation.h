@@ -84,10 +84,11 @@ static void exchange(const unsigned long long (&mine)[N], unsigned long long (&a
 }
 template <class T>
 static T of_lane(T x, int lane) {
-    unsigned long long mine[1] = {0}, all[32][1];
-    std::memcpy(mine, &x, sizeof x);
-    exchange(mine, all);
-    std::memcpy(&x, all[lane], sizeof x);
+    Warp& warp = *current->warp;
+    std::memcpy(warp.words[current->lane], &x, sizeof x);
+    wait(warp.barrier);
+    std::memcpy(&x, warp.words[lane], sizeof x);
+    wait(warp.barrier);
     return x;
 }
 template <class T>

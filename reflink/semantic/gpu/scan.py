@@ -19,7 +19,7 @@ import torch
 from reflink.semantic.cpu.rows import Single, View
 from reflink.semantic.cpu.scanning import Found
 from reflink.semantic.gpu import rows as places
-from reflink.semantic.gpu.products import Products, chosen, error_of_products
+from reflink.semantic.gpu.products import FEW, Products, chosen, error_of_products
 
 #: Groups scored exactly in step 2, in addition to k.
 MORE: Final = 5
@@ -36,7 +36,7 @@ def _scan_queries(part: places.Part, queries: Single, k: int) -> Iterator[Found]
     base, matrix, alive = part
     products = chosen(matrix.device, matrix.shape[1])
     for first in range(0, len(queries), places.QUERIES):
-        batch = torch.from_numpy(queries[first : first + places.QUERIES]).to(matrix.device)
+        batch = torch.from_numpy(queries[first : first + places.QUERIES])
         for query_of, rows, scores in scan_part(matrix, alive, batch, k, products):
             yield query_of.cpu().numpy() + first, rows.cpu().numpy() + base, scores.cpu().numpy()
 
@@ -44,12 +44,21 @@ def _scan_queries(part: places.Part, queries: Single, k: int) -> Iterator[Found]
 def scan_part(
     matrix: torch.Tensor, alive: torch.Tensor, queries: torch.Tensor, k: int, products: Products
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-    """Yield query, row and score of the candidates among the rows ``matrix`` fp16 [rows, dim], in whole groups."""
+    """Yield query, row and score of the candidates among the rows ``matrix`` fp16 [rows, dim], in whole groups.
+
+    ``queries``: float32 [n, dim], in host memory.
+    """
     number, groups = len(queries), len(matrix) // places.GROUP
-    maxima, error = _maxima(matrix, queries, products), error_of_products(queries)
+    given, queries = queries, queries.to(matrix.device)
+    maxima = _maxima(matrix, queries, products)
     first_groups = min(k + MORE, groups)
     highest, groups_of = _highest(maxima, min(first_groups + 1, groups), products)
     at_once = products.exact_at_once(matrix.shape[1], first_groups)
+    if number <= FEW:
+        scores = products.exact(matrix, alive, groups_of[:, :first_groups], queries)
+        if (found := _decided_on_host(scores, highest, groups_of, error_of_products(given), k)) is not None:
+            yield found
+            return
     kth = torch.empty(number, dtype=torch.float32, device=matrix.device)
     for first in range(0, number, at_once):
         here = slice(first, min(first + at_once, number))
@@ -61,7 +70,7 @@ def scan_part(
         yield query_of + first, group * places.GROUP + column % places.GROUP, scores[query_of, column]
     if first_groups == groups:
         return
-    bound = (kth - error).half()
+    bound = (kth - error_of_products(queries)).half()
     undecided = torch.nonzero(highest[:, first_groups] >= bound).flatten()
     if not len(undecided):
         return
@@ -76,6 +85,27 @@ def scan_part(
             scores = products.exact(matrix, alive, group[some, None], queries[query_rows])
             pair, column = torch.nonzero((scores >= kth[query_rows, None]) & torch.isfinite(scores), as_tuple=True)
             yield query_rows[pair], group[some][pair] * places.GROUP + column, scores[pair, column]
+
+
+def _decided_on_host(
+    scores: torch.Tensor, highest: torch.Tensor, groups_of: torch.Tensor, error: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+    """Return the candidates of few queries, chosen on the host: one copy is faster than many small operations on a device.
+
+    None if step 2 does not decide them all. ``error`` is in host memory.
+    """
+    # Numbers of groups are below 2**24, so float32 holds them.
+    copied = torch.cat([scores, highest.float(), groups_of.float()], dim=1).cpu()
+    scores, highest, groups = copied.tensor_split((scores.shape[1], scores.shape[1] + highest.shape[1]), dim=1)
+    if k > scores.shape[1]:
+        return None
+    kth = scores.topk(k, dim=1).values[:, -1]
+    others = highest[:, scores.shape[1] // places.GROUP :]
+    if bool((others >= (kth - error).half()[:, None]).any()):
+        return None
+    query_of, column = torch.nonzero((scores >= kth[:, None]) & torch.isfinite(scores), as_tuple=True)
+    group = groups[query_of, column // places.GROUP].long()
+    return query_of, group * places.GROUP + column % places.GROUP, scores[query_of, column]
 
 
 def _maxima(matrix: torch.Tensor, queries: torch.Tensor, products: Products) -> torch.Tensor:
