@@ -10,7 +10,7 @@ from reflink.gpu.program import whole
 
 
 def cubin(kernels: str, constants: Mapping[str, int], architecture: str) -> bytes:
-    """Return machine code for ``architecture`` (``sm_90``); the test fails with the log of an error, and is skipped without NVRTC."""
+    """Return machine code for ``architecture`` (``sm_90``). Fails the test with the log of an error; skips it without NVRTC."""
     try:
         from cuda.bindings import nvrtc
 
