@@ -15,7 +15,6 @@ from benchmarks.gpu import lexical as gpu_lexical
 from reflink.errors import DeviceTooSmall
 from reflink.lexical.cpu import bounds, plain, searching
 from reflink.lexical.gpu import kernels
-from reflink.lexical.gpu.batches import Found
 from reflink.lexical.gpu.segment import DeviceSegment
 from reflink.lexical.layout import BLOCK, WORDS, Codes, Floats, Ints, LiveRows, build
 from reflink.lexical.queries import Queries
@@ -128,15 +127,15 @@ def test_a_batch_without_room_for_all_rows_is_halved_and_loses_none() -> None:
 def test_the_benchmark_checks_and_times(
     right: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(gpu_lexical, "K", 1)  # the second best of few works has a low score, so hundreds would be verified
     kinds = gpu_lexical.kinds_of_queries
     monkeypatch.setattr(gpu_lexical, "kinds_of_queries", lambda *given: {"with target": kinds(*given)["with target"]})
     if not right:
-        monkeypatch.setattr(DeviceSegment, "search", lambda *given: Found(*(np.zeros(1) for _ in range(3)), 0, 0))
+        search = DeviceSegment.search
+        monkeypatch.setattr(DeviceSegment, "search", lambda *given: search(*given)._replace(scores=np.zeros((40, 2))))
     works = ROOT / "examples" / "works.jsonl"
-    held, figures = gpu_lexical.measure(works, BLOCK + 10, "T", checked=1, batches=(1,), rounds=1)
+    held, figures = gpu_lexical.measure(works, BLOCK + 10, "T", device=SimulatedDevice(), checked=40, batches=(1, 40), rounds=1)
     assert held == right
-    assert set(figures["cases"]["with target"]["device_us"]) == {"1"}
+    assert set(figures["cases"]["with target"]["device_us"]) == {"1", "40"}
     assert ("held" in capsys.readouterr().out) == right
 
 
