@@ -1,9 +1,9 @@
 """The steps of a search on a GPU. A batch of n queries goes through each step together, and the host waits only at the end.
 
-1. Verify the seeds: count their overlap in their own trigrams. Seeds and floors give a first bound t for each query; a row with
-   a score below t is not among the best.
-2. Choose the bitmaps of each query. Count them in every block of 2,048 rows whose sizes can reach t, and keep the greatest count
-   of the block, two bytes per block and query.
+1. Verify the seeds: count their overlap in their own trigrams. Seeds and floors give a first bound t for each query; a row
+   with a score below t is not among the best.
+2. Choose the bitmaps of each query. Count them in every block of 2,048 rows whose sizes can reach t, and keep the greatest
+   count of the block, two bytes per block and query.
 3. Verify rows with the greatest count in up to 32 blocks per query. This raises t to the k-th best score found.
 4. Count again the blocks whose greatest count reaches the count needed for t, and verify their rows with that count. These
    include all rows that reach t, also those of the steps before; the k best of them are the result.
@@ -105,8 +105,8 @@ class Batch:
         segment, work = self._segment, self._segment.work
         shares = min(kernels.SHARES, segment.blocks)
         segment.device.launch(
-            "pairs_to_try", -(-shares * self._number // kernels.THREADS), _BLOCK, work["greatest"], segment.sizes, segment.texts,
-            self._ends, work["credits"], self._number, segment.blocks, shares, work["pairs"], work["required"],
+            "pairs_to_try", -(-shares * self._number // kernels.THREADS), _BLOCK, work["greatest"], segment.sizes,
+            segment.texts, self._ends, work["credits"], self._number, segment.blocks, shares, work["pairs"], work["required"],
             work["counters"][kernels.TRIED :],
         )  # fmt: skip
 
@@ -136,8 +136,8 @@ class Batch:
             segment.alive, work["present"], self._ends, self._bounds, near, room, size, *hits, work["next"], work["heads"],
         )  # fmt: skip
         segment.device.launch(
-            "best_of_hits", -(-number // kernels.WARPS), _WARPS, work["heads"], work["next"], *hits, near, room, number, self._k,
-            self._bounds, *self._best,
+            "best_of_hits", -(-number // kernels.WARPS), _WARPS, work["heads"], work["next"], *hits, near, room, number,
+            self._k, self._bounds, *self._best,
         )  # fmt: skip
 
 

@@ -18,16 +18,17 @@ _WIDTH: Final = 8
 
 
 class Device(Protocol):
-    """A device that runs the kernels of ``kernels.cu``, one after the other.
-
-    ``xp``: the array module. ``width``: thread blocks that fill the device.
-    """
+    """A device that runs the kernels of ``kernels.cu``, one after the other."""
 
     @property
-    def xp(self) -> Any: ...
+    def xp(self) -> Any:
+        """The array module: CuPy on a GPU, numpy in tests."""
+        ...
 
     @property
-    def width(self) -> int: ...
+    def width(self) -> int:
+        """Thread blocks that fill the device."""
+        ...
 
     def active(self) -> AbstractContextManager[None]:
         """Make this the device of the thread."""
@@ -62,7 +63,9 @@ class CudaDevice:
             import cupy
             import cupyx
         except ImportError as error:
-            raise PackageMissing(f"a lexical search on {name} needs CuPy: pip install 'reflink-stream[gpu]' ({error})") from error
+            raise PackageMissing(
+                f"a lexical search on {name} needs CuPy: pip install 'reflink-stream[gpu]' ({error})"
+            ) from error
         self.xp: Final = cupy
         self._empty_pinned: Final = cupyx.empty_pinned
         number = int(name.partition(":")[2] or 0)

@@ -34,14 +34,15 @@ def library() -> ctypes.CDLL:
         pytest.skip("no C++ compiler (c++) on the PATH: the kernels cannot be compiled for the CPU")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "kernels.so"
-        command = [compiler, *FLAGS, *kernels.definitions(), f'-DKERNELS="{SOURCE}"', str(HOST / "kernels.cpp"), "-o", str(target)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        sources = (f'-DKERNELS="{SOURCE}"', str(HOST / "kernels.cpp"))
+        command = [compiler, *FLAGS, *kernels.definitions(), *sources, "-o", str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return ctypes.CDLL(str(target))
 
 
 def argument(value: Any) -> Any:
-    """Convert an argument as the device does: an int is an int64, a float a float64, an array the address of its first element."""
+    """Convert an argument as a device does: an int is an int64, a float a float64, an array its address."""
     if isinstance(value, np.ndarray):
         assert value.flags.c_contiguous
         return ctypes.c_void_p(value.ctypes.data)
@@ -63,8 +64,10 @@ class SimulatedDevice:
     @contextmanager
     def active(self) -> Iterator[None]:
         self._active = True
-        yield
-        self._active = False
+        try:
+            yield
+        finally:
+            self._active = False
 
     def free_bytes(self) -> float:
         return self.free

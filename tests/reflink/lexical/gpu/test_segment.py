@@ -123,6 +123,26 @@ def test_a_batch_without_room_for_all_rows_is_halved_and_loses_none() -> None:
     assert [(score, catalog.ranks[row]) for score, row in best[0]] == [(1.0, 0), (1.0, 1), (1.0, 2)]
 
 
+@settings(max_examples=examples(12))
+@given(st.data())
+def test_hits_over_any_catalog_equal_those_of_the_cpu(data: st.DataObject) -> None:
+    """Catalogs of one to four blocks, more queries than a thread block counts, any k, floors and seeds, little room."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    letters = list("abcdefghijklmnopqrst"[: data.draw(st.integers(4, 20))])
+    number = data.draw(st.integers(BLOCK, 4 * BLOCK))
+    words = ["".join(rng.choice(letters, rng.integers(2, 9))) for _ in range(200)]
+    texts = [" ".join(rng.choice(words, rng.integers(0, 12))) for _ in range(number)]
+    catalog = catalog_of(texts, dead=data.draw(st.sampled_from([0.0, 0.3])))
+    count = data.draw(st.sampled_from([1, 15, kernels.GROUP + 20]))
+    wanted = [" ".join([*texts[at].split()[:-1], *rng.choice(words, 1)]) for at in rng.integers(0, number, count)]
+    codes, offsets = trigram_sets(wanted)
+    k, floors = data.draw(st.integers(1, 40)), rng.choice([0.0, 0.4, 0.8], count)
+    seeds = [rng.integers(0, number, rng.integers(0, 4)).tolist() for _ in range(count)]
+    room = data.draw(st.sampled_from([None, 4 * BLOCK]))
+    segment = DeviceSegment(catalog.layout, catalog.ranks, batch=count, device=SimulatedDevice(), room=room)
+    search(segment, catalog, codes, offsets, k, floors, seeds)
+
+
 @pytest.mark.parametrize("right", [True, False])
 def test_the_benchmark_checks_and_times(
     right: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -131,11 +151,11 @@ def test_the_benchmark_checks_and_times(
     monkeypatch.setattr(gpu_lexical, "kinds_of_queries", lambda *given: {"with target": kinds(*given)["with target"]})
     if not right:
         search = DeviceSegment.search
-        monkeypatch.setattr(DeviceSegment, "search", lambda *given: search(*given)._replace(scores=np.zeros((40, 2))))
+        monkeypatch.setattr(DeviceSegment, "search", lambda *given: search(*given)._replace(scores=np.zeros((12, 2))))
     works = ROOT / "examples" / "works.jsonl"
-    held, figures = gpu_lexical.measure(works, BLOCK + 10, "T", device=SimulatedDevice(), checked=40, batches=(1, 40), rounds=1)
+    held, figures = gpu_lexical.measure(works, BLOCK + 10, "T", device=SimulatedDevice(), checked=12, batches=(1, 12), rounds=1)
     assert held == right
-    assert set(figures["cases"]["with target"]["device_us"]) == {"1", "40"}
+    assert set(figures["cases"]["with target"]["device_us"]) == {"1", "12"}
     assert ("held" in capsys.readouterr().out) == right
 
 
