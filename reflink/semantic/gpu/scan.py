@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 import torch
 
 from reflink.semantic.cpu.rows import Single, View
@@ -57,7 +58,8 @@ def scan_part(
     if number <= FEW:
         scores = products.exact(matrix, alive, groups_of[:, :first_groups], queries)
         if (found := _decided_on_host(scores, highest, groups_of, error_of_products(given), k)) is not None:
-            yield found
+            query_of, rows, values = map(torch.from_numpy, found)
+            yield query_of, rows, values
             return
     kth = torch.empty(number, dtype=torch.float32, device=matrix.device)
     for first in range(0, number, at_once):
@@ -89,23 +91,23 @@ def scan_part(
 
 def _decided_on_host(
     scores: torch.Tensor, highest: torch.Tensor, groups_of: torch.Tensor, error: torch.Tensor, k: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+) -> Found | None:
     """Return the candidates of few queries, chosen on the host: one copy is faster than many small operations on a device.
 
     None if step 2 does not decide them all. ``error`` is in host memory.
     """
     # Numbers of groups are below 2**24, so float32 holds them.
-    copied = torch.cat([scores, highest.float(), groups_of.float()], dim=1).cpu()
-    scores, highest, groups = copied.tensor_split((scores.shape[1], scores.shape[1] + highest.shape[1]), dim=1)
-    if k > scores.shape[1]:
+    copied = torch.cat([scores, highest.float(), groups_of.float()], dim=1).cpu().numpy()
+    of_rows, of_groups, groups = np.split(copied, (scores.shape[1], scores.shape[1] + highest.shape[1]), axis=1)
+    if k > of_rows.shape[1]:
         return None
-    kth = scores.topk(k, dim=1).values[:, -1]
-    others = highest[:, scores.shape[1] // places.GROUP :]
-    if bool((others >= (kth - error).half()[:, None]).any()):
+    kth = np.partition(of_rows, -k, axis=1)[:, -k, None]
+    others = of_groups[:, of_rows.shape[1] // places.GROUP :]
+    if (others >= (kth - error.numpy()[:, None]).astype(np.float16)).any():
         return None
-    query_of, column = torch.nonzero((scores >= kth[:, None]) & torch.isfinite(scores), as_tuple=True)
-    group = groups[query_of, column // places.GROUP].long()
-    return query_of, group * places.GROUP + column % places.GROUP, scores[query_of, column]
+    query_of, column = np.nonzero((of_rows >= kth) & np.isfinite(of_rows))
+    rows = groups[query_of, column // places.GROUP].astype(np.int64) * places.GROUP + column % places.GROUP
+    return query_of, rows, of_rows[query_of, column]
 
 
 def _maxima(matrix: torch.Tensor, queries: torch.Tensor, products: Products) -> torch.Tensor:
