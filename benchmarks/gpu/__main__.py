@@ -87,7 +87,21 @@ def both(texts: Sequence[str], folder: Path, device: str, *, batches: Sequence[i
         f"best {best:,.0f} references/s, {best / AIM:.2f} of the aim of {AIM:,}; with sentence-transformers' vectors "
         f"{peer:,.0f}/s by {batches[-1]}"
     )
-    return held, {"works": len(index), "rates": rates, "sentence-transformers": peer, "of_aim": best / AIM}
+    figures = {"works": len(index), "rates": rates, "sentence-transformers": peer, "of_aim": best / AIM}
+    return held, figures | {"memory": used_memory(device)}
+
+
+def used_memory(device: str) -> int:
+    """Return the bytes that are in use on a GPU, of CUDA, kernels, model, vectors and work arrays together; 0 on a CPU."""
+    import torch
+
+    if not device.startswith("cuda"):
+        return 0
+    free, total = torch.cuda.mem_get_info(device)
+    print(
+        f"{(total - free) / 2**30:.2f} GiB of the device in use, {torch.cuda.max_memory_allocated(device) / 2**30:.2f} by torch"
+    )
+    return int(total - free)
 
 
 if __name__ == "__main__":

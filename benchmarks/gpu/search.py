@@ -30,6 +30,8 @@ BATCHES = (1, 64, 512, 1024, 2048, 4096, 8192)
 SCORES = (16 << 20, 32 << 20, 64 << 20)
 CHECKED = 64
 CHANGED = 256
+#: Target for one search: times the time to read the bytes of the works.
+READING = 1.3
 
 
 def made(folder: Path, works: int, dim: int) -> Path:
