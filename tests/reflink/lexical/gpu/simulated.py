@@ -51,11 +51,11 @@ def argument(value: Any) -> Any:
 
 
 class SimulatedDevice:
-    """A ``Device`` with ``free`` bytes of memory. Two thread blocks fill it. ``launched``: the kernels in order."""
+    """A ``Device`` with ``free`` bytes of memory. ``launched``: the kernels in order."""
 
     def __init__(self, free: float = float("inf")) -> None:
         self.xp: Any = np
-        self.width = 2
+        self.processors = 2
         self.free = free
         self.launched: list[str] = []
         self._active = False

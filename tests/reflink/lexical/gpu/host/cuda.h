@@ -16,6 +16,7 @@
 #define __global__
 #define __shared__ static
 #define __launch_bounds__(...)
+#define OPAQUE(value)
 
 struct uint3 { unsigned x, y, z; };
 struct int4 { int x, y, z, w; };
@@ -24,7 +25,7 @@ static uint3 gridDim, blockDim, blockIdx, threadIdx;
 namespace host {
 
 constexpr int kWarp = 32;
-constexpr size_t kStack = 64 << 10;
+constexpr size_t kStack = 32 << 10;
 enum State { READY, AT_WARP, AT_BLOCK, ENDED };
 
 struct Fiber {
@@ -159,6 +160,7 @@ inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
     return value;
 }
 
+template <class T> T __ldg(const T* at) { return *at; }
 inline int __popcll(unsigned long long word) { return __builtin_popcountll(word); }
 inline int __ffsll(long long word) { return __builtin_ffsll(word); }
 
