@@ -37,6 +37,11 @@ def whole(kernels: str) -> str:
     return (_HERE / "warp.cuh").read_text(encoding="utf-8") + kernels
 
 
+def options(constants: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the options of NVRTC."""
+    return ("-std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
+
+
 class Program:
     """The kernels of ``kernels``, with integer ``constants`` as macros, compiled for ``device``.
 
@@ -48,9 +53,8 @@ class Program:
 
         self._stream: Callable[[int], Any] = cache(cupy.cuda.ExternalStream)
         self._device = device
-        options = ("-std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
         with torch.cuda.device(device):
-            self._module = cupy.RawModule(code=whole(kernels), options=options)
+            self._module = cupy.RawModule(code=whole(kernels), options=options(constants))
             self._module.compile()
         self._functions: dict[str, Any] = {}
 

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from reflink.gpu.program import whole
+#: A100 and H100.
+ARCHITECTURES = ("sm_80", "sm_90")
 
 
-def cubin(kernels: str, constants: Mapping[str, int], architecture: str) -> bytes:
-    """Return machine code for ``architecture`` (``sm_90``). Fails the test with the log of an error; skips it without NVRTC."""
-    try:
-        from cuda.bindings import nvrtc
+def compiled(code: str, options: Sequence[str], architecture: str) -> tuple[set[str], bytes]:
+    """Return the names of the kernels and the machine code for ``architecture``; skip the test without NVRTC.
 
-        nvrtc.nvrtcVersion()
-    except (ImportError, RuntimeError) as error:
-        pytest.skip(f"no NVRTC, which comes with torch for CUDA: {error}")
-    options = ["-std=c++17", f"-arch={architecture}", *(f"-D{name}={value}" for name, value in constants.items())]
-    _, program = nvrtc.nvrtcCreateProgram(whole(kernels).encode(), b"kernels.cu", 0, [], [])
-    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
-    _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
-    nvrtc.nvrtcGetProgramLog(program, log)
-    assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
-    _, size = nvrtc.nvrtcGetCUBINSize(program)
-    code = b" " * size
-    nvrtc.nvrtcGetCUBIN(program, code)
-    return code
+    The test fails, with the compiler's log, if the code does not compile or a kernel keeps values in memory for want of
+    registers.
+    """
+    nvrtc: Any = pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed; it comes with torch for GPUs")
+
+    def checked(result: tuple[Any, ...]) -> Any:
+        assert result[0] == nvrtc.nvrtcResult.NVRTC_SUCCESS, result
+        return result[1] if len(result) > 1 else None
+
+    program = checked(nvrtc.nvrtcCreateProgram(code.encode(), b"kernels.cu", 0, [], []))
+    given = (*options, f"--gpu-architecture={architecture}", "--ptxas-options=-v")
+    status = nvrtc.nvrtcCompileProgram(program, len(given), [option.encode() for option in given])
+    log = b" " * checked(nvrtc.nvrtcGetProgramLogSize(program))
+    checked(nvrtc.nvrtcGetProgramLog(program, log))
+    assert status[0] == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
+    machine_code = b" " * checked(nvrtc.nvrtcGetCUBINSize(program))
+    checked(nvrtc.nvrtcGetCUBIN(program, machine_code))
+    names = re.findall(r"Compiling entry function '(\w+)'", log.decode())
+    spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores", log.decode())
+    assert spills == [("0", "0")] * len(names), log.decode()
+    return set(names), machine_code
