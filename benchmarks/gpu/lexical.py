@@ -3,23 +3,28 @@
 The catalog: works recombined from the file (benchmarks/lexical/recombined.py). Queries with a target: texts of the
 catalog with some words removed and others added; without a target: newly recombined works. Checked: rows and scores equal the
 CPU's bit for bit, also with seeds and a floor. Timed: batches, from trigrams to rows on the host, beside the CPU's time on
-one core in the same run, and the target.
+one core in the same run, and the target; and for one batch where its time goes (benchmarks/gpu/tracing.py).
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.lexical.recombined import Recipe
+from benchmarks.gpu.tracing import Traced
+from benchmarks.lexical.recombined import CHUNK, Recipe
 from reflink.lexical import layout as layouts
 from reflink.lexical.cpu import searching
+from reflink.lexical.gpu.device import CudaDevice, Device
+from reflink.lexical.gpu.segment import DeviceSegment
 from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows
 from reflink.lexical.queries import Queries
 from reflink.lexical.trigrams import trigram_sets
@@ -27,33 +32,43 @@ from reflink.text import Mode
 
 #: Target in microseconds per query over 5.27 million works.
 AIM = 50.0
-BATCHES = (256, 1024, 4096)
+BATCHES = (1, 64, 256, 1024, 4096)
+#: The batch whose time is divided.
+TRACED = 1024
 CHECKED = 1000
 #: Hits of a query: the best and the runner-up.
 K = 2
 FLOOR = 0.5
 SEED = 7
-#: Queries of one call on the CPU.
+#: Queries of one call on the CPU, and of one thread's part of the check.
 TOGETHER = 256
+SHARED = 32
 
 
 def measure(
-    works: Path, rows: int, mode: Mode = "TVLY", *, checked: int = CHECKED, batches: Sequence[int] = BATCHES, rounds: int = 5
+    works: Path,
+    rows: int,
+    mode: Mode = "TVLY",
+    *,
+    device: str | Device = "cuda",
+    checked: int = CHECKED,
+    batches: Sequence[int] = BATCHES,
+    rounds: int = 5,
 ) -> tuple[bool, dict[str, Any]]:
     """Return whether all checks held, and the figures; print both."""
-    from reflink.lexical.gpu.segment import DeviceSegment
-
     began = time.perf_counter()
     recipe = Recipe(harness.works_of(works))
     catalog = built(recipe, rows, mode)
     arrays, taken = layouts.memory(catalog.layout), time.perf_counter() - began
     print(
         f"{rows:,} made works, {len(catalog.layout.codes) / rows:.0f} trigrams each, {len(catalog.layout.shares):,} bitmaps; "
-        f"{sum(arrays.values()) / 2**30:.2f} GiB, {arrays['bits'] / 2**30:.2f} of them bitmaps; {taken:.0f} s"
+        f"{sum(arrays.values()) / 2**30:.2f} GiB, {arrays['bits'] / 2**30:.2f} of them bitmaps; {taken:.0f} s",
+        flush=True,
     )
     began = time.perf_counter()
-    segment = DeviceSegment(catalog.layout, catalog.ranks, batch=max(batches))
-    print(f"on the device: {segment.nbytes / 2**30:.2f} GiB, sent in {time.perf_counter() - began:.1f} s")
+    traced = Traced(CudaDevice(device) if isinstance(device, str) else device)
+    segment = DeviceSegment(catalog.layout, catalog.ranks, batch=max(batches), device=traced)
+    print(f"on the device: {segment.nbytes / 2**30:.2f} GiB, sent in {time.perf_counter() - began:.1f} s", flush=True)
     figures: dict[str, Any] = {"works": rows, "mode": mode, "bytes": segment.nbytes, "cases": {}}
     held = True
     for name, queries in kinds_of_queries(recipe, catalog, mode, max(checked, *batches)).items():
@@ -79,12 +94,38 @@ def measure(
             f"{processor:,.0f}, {processor / best:,.0f} times as long\n"
             f"       {case['verified']:,.0f} rows verified a query, {case['recounted']:,.1f} blocks counted again"
         )
+        case["traced"] = trace(traced, segment, catalog, queries.part(0, TRACED))
     return held, figures
+
+
+def trace(traced: Traced, segment: DeviceSegment, catalog: LiveRows, queries: Queries) -> dict[str, float]:
+    """Print where the time of a batch goes, and at which rate it reads bitmaps; return microseconds per query by step."""
+    number = len(queries.floors)
+    with traced.tracing():
+        began = time.perf_counter()
+        segment.search(catalog.alive, queries, K)
+        taken = time.perf_counter() - began
+    steps = {name: each / number * 1e6 for name, each in traced.seconds().items()}
+    steps["all, by the host's clock"] = taken / number * 1e6
+    with segment.device.active():
+        (bitmaps,) = segment.device.received(segment.work["numbers"][: min(number, segment.batch)])
+    read = float(bitmaps.mean()) * segment.blocks * BLOCK / 8
+    print(f"       a batch of {number:,}: " + ", ".join(f"{name} {each:.2f}" for name, each in steps.items()) + " us a query")
+    print(
+        f"       {bitmaps.mean():.0f} bitmaps a query, {read / 2**20:.1f} MiB over all blocks: at most "
+        f"{read / steps['greatest_counts'] / 1e3:,.0f} GB/s in greatest_counts"
+    )
+    return steps
+
+
+def threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 
 def built(recipe: Recipe, rows: int, mode: Mode) -> LiveRows:
     """Build the segment of ``rows`` recombined works, none of them removed."""
-    chunks = [trigram_sets(texts) for texts in recipe.texts(rows, mode, SEED)]
+    with threads() as pool:
+        chunks = list(pool.map(lambda first: trigram_sets(recipe.chunk(first, rows, mode, SEED)), range(0, rows, CHUNK)))
     offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(own) for _, own in chunks]))]).astype(np.int64)
     layout, ranks = layouts.build(np.concatenate([codes for codes, _ in chunks]), offsets)
     return LiveRows(layout, ranks, np.ones(rows, np.bool_))
@@ -120,12 +161,14 @@ def kinds_of_queries(recipe: Recipe, catalog: LiveRows, mode: Mode, number: int)
 def search_on_cpu(catalog: LiveRows, queries: Queries) -> tuple[float, tuple[Ints, Floats, Ints]]:
     """Return microseconds per query on one core, and rows, scores and counts; behind the hits, rows are -1 and scores 0."""
     blocks = np.arange(-(-len(catalog.alive) // BLOCK))
-    parts = [queries.part(begin, begin + TOGETHER) for begin in range(0, len(queries.floors), TOGETHER)]
     search = lambda part: searching.search(catalog, part, K, blocks)
-    search(parts[-1])  # compiles
+    search(queries.part(0, 1))  # compiles
+    timed = queries.part(0, TOGETHER)
     began = time.perf_counter()
-    done = [search(part) for part in parts]
-    taken = (time.perf_counter() - began) / len(queries.floors) * 1e6
+    search(timed)
+    taken = (time.perf_counter() - began) / len(timed.floors) * 1e6
+    with threads() as pool:
+        done = list(pool.map(search, [queries.part(at, at + SHARED) for at in range(0, len(queries.floors), SHARED)]))
     rows, scores, found = (np.concatenate([each[at] for each in done]) for at in range(3))
     behind = np.arange(K) >= found[:, None]
     rows[behind], scores[behind] = -1, 0.0

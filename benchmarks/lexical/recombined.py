@@ -71,18 +71,22 @@ class Recipe:
 
         The works do not depend on the mode, and a smaller count gives a prefix of a greater one.
         """
+        for first in range(0, count, CHUNK):
+            yield self.chunk(first, count, mode, seed)
+
+    def chunk(self, first: int, count: int, mode: Mode, seed: int) -> list[str]:
+        """Return the chunk of ``texts`` that begins with work ``first``, a multiple of CHUNK. Threads may share the work."""
         order = np.frombuffer((RAW_CANDIDATE_FIELDS if mode == "Raw" else mode).encode(), np.uint8)
         limits = np.array([LIMITS["T"], LIMITS["L"]], np.int64)
-        for first in range(0, count, CHUNK):
-            data, offsets = _make(
-                min(CHUNK, count - first), np.random.default_rng([seed, first]), order, limits,
-                self.title_words, self.title_offsets, self.occurrences, self.occurrence_offsets,
-                self.words.data, self.words.offsets, self.name_counts, self.names.data, self.names.offsets,
-                self.venues.data, self.venues.offsets, self.years.data, self.years.offsets,
-            )  # fmt: skip
-            text = data.tobytes().decode("ascii")
-            ends = offsets.tolist()
-            yield [text[ends[at] : ends[at + 1]] for at in range(len(ends) - 1)]
+        data, offsets = _make(
+            min(CHUNK, count - first), np.random.default_rng([seed, first]), order, limits,
+            self.title_words, self.title_offsets, self.occurrences, self.occurrence_offsets,
+            self.words.data, self.words.offsets, self.name_counts, self.names.data, self.names.offsets,
+            self.venues.data, self.venues.offsets, self.years.data, self.years.offsets,
+        )  # fmt: skip
+        text = data.tobytes().decode("ascii")
+        ends = offsets.tolist()
+        return [text[ends[at] : ends[at + 1]] for at in range(len(ends) - 1)]
 
 
 def likeness(real: Sequence[str], made: Sequence[str]) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def _offsets(lengths: Sequence[int] | Ints) -> Ints:
     return offsets
 
 
-@compiled()
+@compiled(nogil=True)
 def _make(
     count: int, rng: np.random.Generator, order: Bytes, limits: Ints, title_words: Ints, title_offsets: Ints,
     occurrences: Ints, occurrence_offsets: Ints, words: Bytes, word_offsets: Ints,

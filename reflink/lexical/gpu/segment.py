@@ -1,7 +1,7 @@
 """A segment on an NVIDIA GPU, and its exact search there: the same results as ``searching.search``, bit for bit.
 
-``arrays`` has the arrays on the device, ``batches`` the steps of a search and ``kernels`` the kernels. They
-import ``numba.cuda``; no other module of reflink imports them before a search on a GPU is requested.
+``device`` has the GPU, ``arrays`` the arrays on it, ``batches`` the steps of a search and ``kernels.cu`` the kernels. CuPy is
+imported when a segment is placed on a GPU.
 """
 
 from __future__ import annotations
@@ -13,21 +13,25 @@ import numpy as np
 
 from reflink.lexical.gpu.arrays import DeviceArrays
 from reflink.lexical.gpu.batches import Batch, Found, joined
+from reflink.lexical.gpu.device import CudaDevice, Device
 from reflink.lexical.layout import Layout, Mask, Ranks
 from reflink.lexical.queries import Queries
 
-#: Max queries of a batch. A larger batch spends less time per query on launches and on the host.
+#: Max queries of a batch. A larger batch spends less time per query on launches.
 BATCH: Final = 4096
 
 
 class DeviceSegment(DeviceArrays):
-    """A segment that is searched on the current CUDA device, up to ``batch`` queries at once.
+    """A segment that is searched on a device, up to ``batch`` queries at once.
 
-    Concurrent searches are serialised. Raises as DeviceArrays does.
+    ``device``: the name of a GPU, ``cuda`` or ``cuda:1``, or an opened device. Concurrent searches are serialised. Raises as
+    CudaDevice and DeviceArrays do.
     """
 
-    def __init__(self, layout: Layout, ranks: Ranks, *, batch: int = BATCH) -> None:
-        super().__init__(layout, ranks, batch=batch)
+    def __init__(
+        self, layout: Layout, ranks: Ranks, *, batch: int = BATCH, device: str | Device = "cuda", room: int | None = None
+    ) -> None:
+        super().__init__(CudaDevice(device) if isinstance(device, str) else device, layout, ranks, batch=batch, room=room)
         self._lock = Lock()
         self._known: Mask | None = None
 
@@ -38,9 +42,9 @@ class DeviceSegment(DeviceArrays):
         array. After the last row found for a query, rows are -1 and scores 0.
         """
         queries = queries._replace(floors=np.maximum(queries.floors, 0.0))
-        with self._lock:
+        with self._lock, self.device.active():
             if alive is not self._known:
-                self.alive.copy_to_device(np.ascontiguousarray(alive))
+                self.device.write(alive, self.alive)
                 self._known = alive
             count = len(queries.floors)
             firsts = range(0, count, self.batch)
@@ -52,5 +56,5 @@ class DeviceSegment(DeviceArrays):
         if (found := batch.search()) is not None:
             return found
         # There was no room for all rows. The bounds reached so far are the floors of the halves.
-        count, queries = len(queries.floors), queries._replace(floors=batch.best.bounds)
+        count, queries = len(queries.floors), queries._replace(floors=batch.bounds)
         return joined([self._search(queries.part(*each), k) for each in ((0, count // 2), (count // 2, count))], k)
