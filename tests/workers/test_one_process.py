@@ -41,7 +41,6 @@ def test_linker_and_fallback_in_one_process_lose_and_double_nothing_when_killed(
         "idle_commit_s": 0.2,
         "session_timeout_s": 6.0,
         "revocation_deadline_s": 2.0,
-        "search_device": "cpu",
         "batch_records": 8,  # so that a kill finds batches of both in flight
     }
     papers = parsed(example_papers())

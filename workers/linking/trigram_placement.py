@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reflink.errors import DeviceMissing, DeviceTooSmall, PackageMissing
 from reflink.lexical import LexicalIndex
@@ -35,17 +35,17 @@ def chosen_device(settings: FallbackSettings) -> Device | None:
 
 
 class TrigramPlacement:
-    """Keeps the large segments of a fallback's trigrams on ``device``, None for the CPU."""
+    """Keeps the large segments of a fallback's trigrams on ``device``, None for the CPU. ``options``: of LexicalIndex.place."""
 
-    def __init__(self, device: Device | None) -> None:
-        self.device = device
+    def __init__(self, device: Device | None, **options: Any) -> None:
+        self.device, self._options = device, options
         #: Whether the last ``show`` found texts for which the device has no room.
         self._refused = False
 
     def place(self, trigrams: LexicalIndex) -> None:
         """Move the large segments to the device. Raises DeviceFull if they do not fit."""
         try:
-            trigrams.place(self.device)
+            trigrams.place(self.device, **self._options)
         except DeviceTooSmall as error:
             raise DeviceFull(
                 f"the trigrams of the catalog, {len(trigrams)} texts, do not fit: {error}; REFLINK_SEARCH_DEVICE=cpu searches "
