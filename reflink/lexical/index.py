@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -16,17 +17,32 @@ from reflink.hits import Hits
 from reflink.lexical.layout import Codes, Floats, Ints
 from reflink.lexical.queries import Queries
 from reflink.lexical.segments import storage
-from reflink.lexical.segments.growth import Growth
-from reflink.lexical.segments.parts import QUERIES, Part
+from reflink.lexical.segments.growth import Growth, Placement
+from reflink.lexical.segments.parts import QUERIES, OnDevice, Part
 from reflink.lexical.segments.segment import Segment
 from reflink.lexical.trigrams import trigram_sets
 from reflink.storage.idtable import ABSENT
 from reflink.text import MODES, Mode
 
+if TYPE_CHECKING:
+    from reflink.lexical.gpu.device import Device
+
 KIND: Final = "reflink lexical index"
 
 #: The hits of one query, best first: negative score and id.
 Ranked = list[tuple[float, str]]
+
+#: Min texts of a segment on a device: the search of a smaller one takes less time than the transfers. Not measured.
+SMALLEST: Final = 65_536
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What a device holds: ``texts`` that it searches, ``refused`` texts for which it has no room, ``nbytes`` of its memory."""
+
+    texts: int
+    refused: int
+    nbytes: int
 
 
 class LexicalIndex:
@@ -93,25 +109,61 @@ class LexicalIndex:
         codes, offsets = trigram_sets(texts)
         parts = self._growth.parts
         bounds = np.full(len(texts), 0.0 if floor is None else max(0.0, floor))
+        best: list[Ranked] = [[] for _ in texts]
+        # A device searches all queries at once. It holds the large parts, so its hits give the others good bounds.
+        _search([part for part in parts if part.device is not None], codes, offsets, k, bounds, seeds, best)
+        others = [part for part in parts if part.device is None]
 
-        def share(first: int) -> list[Ranked]:
+        def share(first: int) -> None:
             end = min(len(texts), first + size)
             own = codes[offsets[first] : offsets[end]], offsets[first : end + 1] - offsets[first]
-            return _search(parts, *own, k, bounds[first:end].copy(), None if seeds is None else seeds[first:end])
+            own_seeds = None if seeds is None else seeds[first:end]
+            _search(others, *own, k, bounds[first:end].copy(), own_seeds, best[first:end])
 
         size = max(1, min(QUERIES, -(-len(texts) // self.threads)))
-        firsts = range(0, len(texts), size)
-        done = list(self._pool.map(share, firsts) if self.threads > 1 and len(firsts) > 1 else map(share, firsts))
-        ranked = ([id_ for _, id_ in one] for each in done for one in each)
-        scores = ([-score for score, _ in one] for each in done for one in each)
+        firsts = range(0, len(texts), size) if others else ()
+        list(self._pool.map(share, firsts) if self.threads > 1 and len(firsts) > 1 else map(share, firsts))
+        ranked = ([id_ for _, id_ in one] for one in best)
+        scores = ([-score for score, _ in one] for one in best)
         return Hits.collect(zip(ranked, scores, strict=True), len(texts), k, np.float64)
 
     @cached_property
     def _pool(self) -> Executor:
         return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="lexical")
 
+    def place(self, device: str | Device | None, *, smallest: int = SMALLEST, **options: Any) -> bool:
+        """Run later searches of large segments on this GPU (``cuda``, ``cuda:1``) or, with None, on the CPU; same hits.
+
+        Copies the segments with at least ``smallest`` texts there, where a search needs further memory (``options``: those of
+        DeviceSegment). The CPU searches the others. Later segments that do not fit stay on the CPU (``placed``). Returns
+        whether a device is used. Changes wait until it returns. Raises DeviceTooSmall, and changes nothing, if they do not fit,
+        and as CudaDevice.
+        """
+        if device is None:
+            self._growth.attach(None)
+            return False
+        from reflink.lexical.gpu.device import CudaDevice
+        from reflink.lexical.gpu.segment import DeviceSegment
+
+        shared = CudaDevice(device) if isinstance(device, str) else device
+
+        def copied(segment: Segment) -> OnDevice:
+            return DeviceSegment(segment.layout, segment.ranks, device=shared, **options)
+
+        self._growth.attach(Placement(copied, smallest))
+        return True
+
+    def placed(self) -> Placed:
+        """Return what the device of ``place`` holds."""
+        devices = [(part, part.device) for part in self._growth.parts if part.device is not None]
+        return Placed(
+            texts=sum(part.count for part, _ in devices),
+            refused=sum(part.count for part in self._growth.unplaced()),
+            nbytes=sum(device.nbytes for _, device in devices),
+        )
+
     def settle(self) -> None:
-        """Block until no merge is running or due."""
+        """Block until no merge is running or due, and no segment is being placed."""
         self._growth.settle()
 
     def memory(self) -> dict[str, int]:
@@ -173,10 +225,15 @@ def _check_mode(folder: str | Path, found: object, wanted: Mode | None) -> None:
 
 
 def _search(
-    parts: Sequence[Part], codes: Codes, offsets: Ints, k: int, bounds: Floats, seeds: Sequence[Sequence[str]] | None
-) -> list[Ranked]:
-    """Return the best hits of some queries in all parts: negative scores and ids, best first. Increases ``bounds`` in place."""
-    best: list[Ranked] = [[] for _ in range(len(offsets) - 1)]
+    parts: Sequence[Part],
+    codes: Codes,
+    offsets: Ints,
+    k: int,
+    bounds: Floats,
+    seeds: Sequence[Sequence[str]] | None,
+    best: Sequence[Ranked],
+) -> None:
+    """Add the best hits of some queries in these parts to ``best``, best first. Increases ``bounds`` in place."""
     names = [id_ for each in seeds or () for id_ in each]
     query_of = np.repeat(np.arange(len(best)), [len(each) for each in seeds]) if seeds else np.empty(0, np.int64)
     rows = [part.holds(names) for part in parts]
@@ -192,4 +249,3 @@ def _search(
             del one[k:]
             if len(one) == k:
                 bounds[query] = -one[-1][0]
-    return best

@@ -28,6 +28,11 @@ INSTALLS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "plain": ((), ()),
     "small-node": (("small-node",), ()),
     "gpu-pool": (("gpu-pool",), ()),
+    "one-gpu": (("small-node", "one-gpu"), ()),
+    "gpu-pool-shared": (
+        ("gpu-pool",),
+        (_BARE, "workers.linker.withFallback=true", "workers.fallback.gpu.count=1", "workers.fallback.strategy.type=Recreate"),
+    ),
     "small-node-secured": (("small-node", "secured"), ()),
     "gpu-pool-secured": (("gpu-pool", "secured"), (_BARE,)),
     "mutual-tls": (

@@ -55,9 +55,10 @@ def environment(install, workload):
 @every_install
 def test_all_four_workers_are_installed_and_an_indexer_with_an_engine(install):
     with_engine = install in (*ENGINE_INSTALLS, "everything")
-    assert {component(each) for each in workloads(install)} == set(STAGES) | ({"indexer"} if with_engine else set())
+    commands = {word.removeprefix("--with-") for each in workloads(install) for word in container(each)["args"]}
+    assert commands == set(STAGES) | ({"indexer"} if with_engine else set())
     for each in workloads(install):
-        assert container(each)["args"] == [component(each)]
+        assert container(each)["args"][0] == component(each)
         assert each["kind"] == ("StatefulSet" if component(each) == "ledger" else "Deployment")
 
 
@@ -170,7 +171,8 @@ def test_an_upgrade_never_needs_a_second_gpu(install):
             strategy = each["spec"]["strategy"]
             assert strategy["type"] == "Recreate" or strategy["rollingUpdate"]["maxSurge"] == 0
             assert one["image"].endswith("-gpu")
-            assert environment(install, each)["REFLINK_DEVICE"] == "cuda"
+            variable = "REFLINK_SEARCH_DEVICE" if component(each) == "fallback" else "REFLINK_DEVICE"
+            assert environment(install, each)[variable] == "cuda"
         else:
             assert not one["image"].endswith("-gpu")
 
@@ -245,6 +247,21 @@ def test_scaling_reads_the_lag_of_the_inputs_of_the_stages():
         trigger = each["spec"]["triggers"][0]["metadata"]
         assert trigger["topic"] == f"reflink.{STAGES[name].inputs[0]}"
         assert trigger["consumerGroup"] == f"reflink.{STAGES[name].name}"
+
+
+def test_a_linker_with_a_fallback_has_the_settings_and_the_triggers_of_both():
+    found = named(manifests("gpu-pool-shared", "Deployment"), "main-reflink-linker")
+    variables = environment("gpu-pool-shared", found)
+    assert container(found)["args"] == ["linker", "--with-fallback"]
+    assert (variables["REFLINK_DEVICE"], variables["REFLINK_SEARCH_DEVICE"]) == ("cuda", "cuda")
+    assert variables["REFLINK_SEARCH_THREADS"] == "4"
+    scaled = named(manifests("gpu-pool-shared", "ScaledObject"), "main-reflink-linker")["spec"]["triggers"]
+    groups = {each["metadata"]["consumerGroup"]: each["metadata"] for each in scaled}
+    assert {name: each["topic"] for name, each in groups.items()} == {
+        "reflink.linker": "reflink.references", "reflink.fallback": "reflink.fallback",
+    }  # fmt: skip
+    alone = named(manifests("gpu-pool", "ScaledObject"), "main-reflink-fallback")["spec"]["triggers"][0]["metadata"]
+    assert groups["reflink.fallback"]["lagThreshold"] == alone["lagThreshold"]
 
 
 @every_install

@@ -58,3 +58,22 @@ def sent(kafka: KafkaSettings) -> list[dict[str, Any]]:
 def ids(events: Iterable[dict[str, Any]]) -> list[str]:
     """Return the ids of the events' references, sorted."""
     return sorted(event["reference"]["id"] for event in events)
+
+
+def links_of(kafka: KafkaSettings) -> dict[str, LinkEvent]:
+    """Return the current outcome of every reference, as a reader of the compacted topic derives it."""
+    current: dict[str, LinkEvent] = {}
+    for record in read_all(kafka, "links"):
+        key = record.key.decode()
+        if record.value is None:
+            current.pop(key, None)
+        else:
+            current[key] = LinkEvent.from_json(record.value)
+    return current
+
+
+def scores_apart(link: Link) -> tuple[dict[str, Any], list[float]]:
+    """Return a link without its scores, and the scores: their last digits depend on the other texts of the encoder's batch."""
+    fields = link.to_dict()
+    scores = [fields.pop("score", None), (fields.get("runner_up") or {}).pop("score", None)]
+    return fields, [-1.0 if score is None else score for score in scores]

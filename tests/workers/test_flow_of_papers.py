@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 import pytest
 
 from reflink.catalog import Catalog
 from reflink.contexts.engine import contexts_of
-from reflink.entities import Link
 from reflink.errors import NotAPaper
 from reflink.formats import Content, Options, Parsed, parse
 from reflink.linking.linker import Linker
@@ -19,6 +17,7 @@ from schemas import ContextsEvent, LinkEvent
 from tests.kafka import create_topics, new_prefix, read_all, send
 from tests.workers.corpus import EXAMPLES, example_papers, loaded, parsed
 from tests.workers.echo import until
+from tests.workers.links import links_of, scores_apart
 from workers.config.settings import KafkaSettings
 from workers.devkit.processes import WORKERS, Pipeline
 from workers.kafka.bulk_producer import Sender
@@ -48,25 +47,6 @@ def flow(broker, works, snapshot, tmp_path_factory) -> Iterator[tuple[KafkaSetti
         expected = sum(len(paper.references) for paper in parsed(example_papers()))
         until(lambda: pipeline.check() or len(links_of(kafka)) >= expected, 180, "all outcomes")
         yield kafka, pipeline
-
-
-def links_of(kafka: KafkaSettings) -> dict[str, LinkEvent]:
-    """Return the current outcome of every reference, as a reader of the compacted topic derives it."""
-    current: dict[str, LinkEvent] = {}
-    for record in read_all(kafka, "links"):
-        key = record.key.decode()
-        if record.value is None:
-            current.pop(key, None)
-        else:
-            current[key] = LinkEvent.from_json(record.value)
-    return current
-
-
-def scores_apart(link: Link) -> tuple[dict[str, Any], list[float]]:
-    """Return a link without its scores, and the scores: their last digits depend on the other texts of the encoder's batch."""
-    fields = link.to_dict()
-    scores = [fields.pop("score", None), (fields.get("runner_up") or {}).pop("score", None)]
-    return fields, [-1.0 if score is None else score for score in scores]
 
 
 def test_the_outcomes_are_those_of_the_library_alone(flow, snapshot, encoder):

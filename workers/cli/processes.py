@@ -8,14 +8,18 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reflink.errors import ReflinkError
 from workers.cli.command import AddCommand, Run, report
 from workers.config import settings as configuration
 from workers.config.settings import WorkerSettings
 from workers.config.unknown_names import unknown_names
+from workers.errors import BadSettings
 from workers.stage import Stage
+
+if TYPE_CHECKING:
+    from workers.runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +33,13 @@ def add_to(command: AddCommand) -> None:
         ("ledger", configuration.LedgerSettings, "one outcome per reference"),
     ]
     for name, model, purpose in workers:
-        command(name, f"run a {name} worker: {purpose}", worker(partial(stage_class, name), model))
+        added = command(name, f"run a {name} worker: {purpose}", worker(partial(stage_class, name), model))
+        if name == "linker":
+            added.add_argument(
+                "--with-fallback",
+                action="store_true",
+                help="also run a fallback worker in this process, on the same GPU, with its own group and transactions",
+            )
 
 
 def stage_class(name: str) -> Any:
@@ -56,21 +66,24 @@ def stage_class(name: str) -> Any:
 def worker(stage_class: Callable[[], Callable[[Any], Stage[Any, Any]]], model: type[WorkerSettings]) -> Run:
     """Return a command that runs a stage with settings read from the environment. ``stage_class`` imports the stage."""
 
-    def run(_: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> int:
         from workers.runtime.process_memory import limit_arenas
 
         limit_arenas()
         from workers.runtime.process import run_until_signalled
         from workers.runtime.runtime import Runtime
+        from workers.runtime.together import Together
         from workers.telemetry import logs
 
         settings = configuration.read(model)
         stage = stage_class()(settings)
-        logs.set_up(settings.log_level, worker=stage.name, slot=settings.slot)
+        together = getattr(arguments, "with_fallback", False)
+        logs.set_up(settings.log_level, threads=together, worker=stage.name, slot=settings.slot)
         if unknown := unknown_names(os.environ):
             log.warning("unknown settings ignored; similar names of settings are beside them", extra={"names": unknown})
         try:
-            run_until_signalled(Runtime(stage, settings))
+            runtime = Runtime(stage, settings)
+            run_until_signalled(Together([runtime, _fallback_runtime()], settings) if together else runtime)
             code = 0
         except ReflinkError as error:
             code = report(error)
@@ -80,3 +93,12 @@ def worker(stage_class: Callable[[], Callable[[Any], Stage[Any, Any]]], model: t
         os._exit(code)
 
     return run
+
+
+def _fallback_runtime() -> Runtime:
+    from workers.runtime.runtime import Runtime
+
+    settings = configuration.read(configuration.FallbackSettings)
+    if settings.engine != "native":
+        raise BadSettings(f"--with-fallback shares a GPU, and REFLINK_ENGINE={settings.engine} uses none: run two workers")
+    return Runtime(stage_class("fallback")(settings), settings)

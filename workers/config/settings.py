@@ -23,6 +23,7 @@ from workers.errors import BadSettings
 
 Count = Annotated[int, Field(gt=0)]
 Arithmetic = Literal["auto", "fp32", "bf16", "fp16"]
+SearchDevice = Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
 
 
 class WorkerSettings(KafkaSettings):
@@ -215,9 +216,8 @@ class LinkerSettings(VerdictSettings):
         "not). Unset: 4,096 on a CPU, 65,536 on a GPU (not measured on one yet). The worker halves it when memory runs "
         "out, and restores it.",
     )
-    search_device: str = Field(
+    search_device: SearchDevice = Field(
         "auto",
-        pattern=r"^(auto|cpu|cuda(:\d+)?)$",
         description="Device of the vector search: `auto` (the encoder's), `cpu`, `cuda` or `cuda:N`. The results are the same.",
     )
     search_stream: bool = Field(
@@ -243,8 +243,13 @@ class FallbackSettings(VerdictSettings):
     """Settings of the fallback, which decides the references that the semantic stage left open, by trigrams."""
 
     lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
+    search_device: SearchDevice = Field(
+        "auto",
+        description="Device of the trigram search: `auto` (a GPU if CuPy finds one), `cpu`, `cuda` or `cuda:N`. The results "
+        "are the same. If the catalog does not fit at the start, the worker ends with code 11; later growth stays on the CPU.",
+    )
     search_threads: int | None = Field(
-        None, gt=0, description="Threads that share the references of a batch. Unset: one per core."
+        None, gt=0, description="Threads that share the references of a batch on the CPU. Unset: one per core."
     )
 
 

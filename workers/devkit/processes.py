@@ -77,10 +77,10 @@ class Process:
     """One worker and its slot. Slot, port, settings, state folder and log stay the same across restarts."""
 
     def __init__(
-        self, worker: Worker, slot: str, port: int, log: Path, environment: Mapping[str, str], program: Sequence[str]
+        self, worker: Worker, slot: str, port: int, log: Path, environment: Mapping[str, str], command: Sequence[str]
     ) -> None:
         self.worker, self.slot, self.port, self.log = worker, slot, port, log
-        self._environment, self._program = dict(environment), tuple(program)
+        self._environment, self._command = dict(environment), tuple(command)
         #: Whether this class has ended the process, so that its end is expected.
         self.dismissed = False
         self._process = self._spawn()
@@ -188,7 +188,7 @@ class Process:
         # The worker gets its own session: Ctrl-C does not reach it, and the owner of the pipeline chooses the order of the end.
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [*self._program, self.worker],
+                self._command,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -210,7 +210,7 @@ class Pipeline:
     """Worker processes with logs and state under one folder. Leaving it as a context manager stops all of them.
 
     ``settings`` are fields of workers.config.settings and apply to every worker; for other fields the environment's REFLINK_*
-    variables apply (credentials, for example). ``program`` is run with a worker's name as its last argument.
+    variables apply (credentials, for example). ``program`` is run with a worker's name and its options.
     """
 
     def __init__(self, folder: Path, *, program: Sequence[str] = PROGRAM, **settings: Any) -> None:
@@ -225,15 +225,19 @@ class Pipeline:
         """The folder with one log per slot."""
         return self.folder / "logs"
 
-    def start(self, worker: Worker, slot: str = "0", **settings: Any) -> Process:
-        """Start a process without waiting for it. Its own ``settings`` override those of the pipeline."""
+    def start(self, worker: Worker, slot: str = "0", *, options: Sequence[str] = (), **settings: Any) -> Process:
+        """Start a process without waiting for it. Its own ``settings`` override those of the pipeline.
+
+        ``options``: of its command, for example ``--with-fallback``.
+        """
         if any((each.worker, each.slot) == (worker, slot) for each in self.processes):
             raise ValueError(f"{worker} {slot} was started already: restart it, or choose another slot")
         port = free_port()
         own = {"http_host": "127.0.0.1", "http_port": port, "slot": slot}
         # Each slot gets its own state folder, as each pod does: only one process may use a ledger's store.
         chosen = {"state_dir": self.folder / "state" / f"{worker}-{slot}", **self.settings, **settings, **own}
-        process = Process(worker, slot, port, self.logs / f"{worker}-{slot}.log", environment(chosen), self.program)
+        command = (*self.program, worker, *options)
+        process = Process(worker, slot, port, self.logs / f"{worker}-{slot}.log", environment(chosen), command)
         self.processes.append(process)
         return process
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from reflink.catalog import Catalog
@@ -21,6 +22,7 @@ from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import FallbackSettings
 from workers.engine.source import EngineSource
 from workers.linking.events import JudgedBy, add_outcomes, outcome
+from workers.linking.trigram_placement import TrigramPlacement, chosen_device
 from workers.records import Received
 from workers.stage import Output, Stage
 
@@ -54,14 +56,22 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         settings.check_precision()
         #: The search engine, None without one.
         self._engine: EngineSource | None = None
+        #: The device of the trigrams, None with a search engine.
+        self._placement: TrigramPlacement | None = None
 
     def warm(self) -> None:
-        """Open the catalog and read its topic to the end. Raises SnapshotError."""
+        """Open the catalog, place its trigrams and read its topic to the end.
+
+        Raises SnapshotError, BadSettings (no such device) or DeviceFull.
+        """
         native = self.settings.engine == "native"
         empty = Catalog.empty(lexical_mode=self.settings.lexical_mode if native else None)
+        if native:
+            self._placement = TrigramPlacement(chosen_device(self.settings))
         self.catalog = open_catalog(self.settings, vectors=False, trigrams=native, empty=empty)
-        if self.catalog.trigrams is not None:
+        if self.catalog.trigrams is not None and self._placement is not None:
             self.catalog.trigrams.threads = self.settings.search_threads or len(os.sched_getaffinity(0))
+            self._placement.place(self.catalog.trigrams)
         self.follower = CatalogFollower(self.settings, self.catalog, None)
         warm()  # fail at the start, not on a reference, if the verdict does not fit this code
         self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)
@@ -92,11 +102,15 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         )
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
-        """Return the outcomes, one event per paper.
+        """Return the outcomes, one event per paper. Raises DeviceFull if the GPU has no memory for a search.
 
         They carry the catalog offset, model, policy and share of absent works of the semantic stage. Its catalog is the older
         of both versions, and the verdict here assumes the same share.
         """
+        with nullcontext() if self._placement is None else self._placement.report_full():
+            return self._handle(batch, view)
+
+    def _handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
         output, watch = Output(), Stopwatch()
         # One search for all references of a profile reads the index once.
         by_profile: dict[Profile, list[FallbackEvent]] = {}
@@ -121,6 +135,8 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
 
     def follow(self, seconds: float) -> bool:
         """Apply changes of the catalog."""
+        if self._placement is not None and self.catalog.trigrams is not None:
+            self._placement.show(self.catalog.trigrams)
         return self.follower.apply(seconds)
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ from workers.linking.encoders import load_encoders, report_full_device
 from workers.linking.events import JudgedBy, add_outcomes, fallback_messages, outcome
 from workers.records import Received
 from workers.stage import Output, Stage
-from workers.telemetry import metrics
+from workers.telemetry import gpu_memory, metrics
 
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
@@ -245,9 +245,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             import torch
 
             devices = range(torch.cuda.device_count())
-            metrics.GPU_MEMORY_BYTES.set(sum(map(torch.cuda.memory_allocated, devices)))
             total = sum(int(torch.cuda.get_device_properties(each).total_memory) for each in devices)
-            metrics.GPU_MEMORY_TOTAL_BYTES.set(total)
+            gpu_memory.show(self.name, sum(map(torch.cuda.memory_allocated, devices)), total)
 
     def _make_room(self) -> bool:
         """Place the vectors again, in host memory if the device is full. Return False if the settings do not allow this."""

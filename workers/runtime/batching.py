@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
+from workers.config.settings import WorkerSettings
 from workers.records import Partition, Received
 
 #: Maximum bytes of the first batches, before the pace of the stage is known.
@@ -85,6 +86,12 @@ class BatchPolicy:
         self._seconds = CautiousMean()
         self._tokens = CautiousMean()
         self._was_full = False
+
+    @classmethod
+    def of(cls, settings: WorkerSettings) -> Self:
+        """Return the policy of these settings."""
+        records, size, linger_s = settings.batch_records, settings.batch_bytes, settings.batch_linger_s
+        return cls(records, size, linger_s, tokens=settings.batch_tokens, target_s=settings.batch_target_s)
 
     @property
     def budget(self) -> int:

@@ -7,11 +7,12 @@ import signal
 
 from workers.runtime.process_memory import settle
 from workers.runtime.runtime import Runtime
+from workers.runtime.together import Together
 
 log = logging.getLogger(__name__)
 
 
-def run_until_signalled(runtime: Runtime) -> None:
+def run_until_signalled(runtime: Runtime | Together) -> None:
     """Run the worker; SIGTERM and SIGINT drain it, or end it at once while it warms up. Call from the main thread only."""
 
     def stop(*_: object) -> None:
@@ -19,7 +20,8 @@ def run_until_signalled(runtime: Runtime) -> None:
         if runtime.warming:
             raise _StoppedWarming
 
-    runtime.when_warm = settle
+    for each in runtime.runtimes if isinstance(runtime, Together) else (runtime,):
+        each.when_warm = settle
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
     try:

@@ -36,6 +36,7 @@ from workers.runtime.process_memory import Returning
 from workers.runtime.record_queue import Background
 from workers.runtime.slot_lock import Slot
 from workers.runtime.topic_watch import TopicWatch
+from workers.runtime.turns import Turns
 from workers.runtime.watchdog import Watchdog
 from workers.stage import Stage
 from workers.telemetry import metrics
@@ -53,22 +54,11 @@ class Runtime:
     def __init__(self, stage: Stage[Any, Any], settings: WorkerSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self.stage, self.settings, self._clock = stage, settings, clock
         self.watchdog = Watchdog(settings.call_deadline_s)
-        policy = BatchPolicy(
-            settings.batch_records,
-            settings.batch_bytes,
-            settings.batch_linger_s,
-            tokens=settings.batch_tokens,
-            target_s=settings.batch_target_s,
-        )
         #: Full name of the slot, which also names its files.
         self._slot = f"{settings.topic(stage.name)}-{settings.slot}"
         self.journal = Journal(settings.state_dir, self._slot, deaths=settings.poison_deaths)
-        self.flow = Flow(
-            policy,
-            alone=self.journal.suspect,
-            clock=clock,
-            background=Background.of(stage, settings.batch_records),
-        )
+        background = Background.of(stage, settings.batch_records)
+        self.flow = Flow(BatchPolicy.of(settings), alone=self.journal.suspect, clock=clock, background=background)
         self.flood = FloodGuard(
             stage.inputs,
             window=settings.flood_window,
@@ -87,6 +77,9 @@ class Runtime:
         self._follow_share = FollowShare(share, clock())
         #: Called when the stage has loaded everything that it keeps.
         self.when_warm: Callable[[], object] = lambda: None
+        #: Shared by the stages of a process, as is ``show_ready``, which is called with whether this stage is ready.
+        self.turns = Turns()
+        self.show_ready: Callable[[bool], object] = metrics.READY.set
         stage.wanted = self.flow.wanted
         self._topics = TopicWatch(settings, stage)
 
@@ -101,26 +94,33 @@ class Runtime:
 
     def run(self) -> None:
         """Run the worker until ``stop`` is called. Raises WorkerError, or the exception that ended a thread."""
-        health = HealthServer(self.settings.http_host, self.settings.http_port, live=self._live, ready=self._ready)
+        health = HealthServer(self.settings.http_host, self.settings.http_port, live=self.live, ready=self.ready)
+        health.start()
+        self.health_port = health.port
+        try:
+            self.run_stage()
+        finally:
+            health.stop()
+
+    def run_stage(self) -> None:
+        """Run the worker without the server of its probes and metrics. Raises as ``run``."""
         with Slot(self.settings.state_dir, self._slot), self.journal:
             announce(self.stage, self.settings)
-            health.start()
-            self.health_port = health.port
             try:
                 self._serve()
             finally:
-                metrics.READY.set(0)
+                self.show_ready(False)
                 self.stage.close()
-                health.stop()
 
     def _serve(self) -> None:
         found = self._topics.check()
         membership = Membership(self.settings, self.stage.name, self._slot)
         membership.remove_predecessor()
         # Warm before joining: partitions assigned to a worker that is still loading would wait for it.
-        started = time.monotonic()
-        self.stage.warm()
-        self.when_warm()
+        with self.turns.loading:
+            started = time.monotonic()
+            self.stage.warm()
+            self.when_warm()
         log.info("warm", extra={"seconds": round(time.monotonic() - started, 2)})
         if self._stopping.is_set():
             return
@@ -136,15 +136,12 @@ class Runtime:
         try:
             committer.open()
             self.poller = Poller(settings, stage, consumer, flow, committer.positions, submit, activity, membership.remember)
-            threads = [
-                self._thread("compute", lambda: self._compute(committer)),
-                self._thread("commit", committer.run),
-            ]
+            threads = [self._thread("compute", lambda: self._compute(committer)), self._thread("commit", committer.run)]
             self._thread("topics", lambda: self._topics.run(self._stopping))
             self.poller.subscribe()
             while not self._stopping.is_set() and self._failure is None:
                 self.poller.poll_once()
-                metrics.READY.set(self._ready()[0])
+                self.show_ready(self.ready()[0])
             self._drain(threads)
         finally:
             self._stopping.set()  # whatever ended this thread, the others must end too
@@ -164,7 +161,7 @@ class Runtime:
                 self._failure = self._failure or error
                 self.flow.abandon()  # nothing commits or handles the batches in flight any more: do not wait for them
 
-        thread = threading.Thread(target=guarded, name=name, daemon=True)
+        thread = threading.Thread(target=guarded, name=f"{self.stage.name}-{name}", daemon=True)
         thread.start()
         return thread
 
@@ -247,7 +244,8 @@ class Runtime:
             while True:
                 self._attempted = self._clock()
                 try:
-                    with self.watchdog.activity("handling a batch"):
+                    alone = self.journal.suspect(records[0])
+                    with self.turns.handling(alone=alone), self.watchdog.activity("handling a batch"):
                         isolated = isolate(self.stage, records, self.journal.in_flight(records))
                     break
                 except ServiceUnavailable as error:
@@ -289,11 +287,13 @@ class Runtime:
 
     # Probes
 
-    def _live(self) -> tuple[bool, dict[str, Any]]:
+    def live(self) -> tuple[bool, dict[str, Any]]:
+        """Return whether the process need not be restarted, and facts for the response."""
         late = self.watchdog.overdue()
         facts = {"worker": self.stage.name, "slot": self.settings.slot}
         return (late is None and self._failure is None, facts | ({"overdue": late[0]} if late else {}))
 
-    def _ready(self) -> tuple[bool, dict[str, Any]]:
+    def ready(self) -> tuple[bool, dict[str, Any]]:
+        """Return whether the worker handles records, and facts for the response."""
         joined = self.poller is not None and self.poller.joined
         return (joined and not self._stopping.is_set(), {"joined": joined, "partitions": len(self.flow.partitions.owned())})

@@ -22,11 +22,14 @@ _KAFKA_SECONDS: Final = 10.0
 
 
 class JsonLines(logging.Formatter):
-    """Formats time, level, logger, event, the fields in ``extra``, and an exception's traceback as one field."""
+    """Formats time, level, logger, event, the fields in ``extra``, and an exception's traceback as one field.
 
-    def __init__(self, **constant: Any) -> None:
+    ``threads``: also the thread, whose name begins with that of its stage.
+    """
+
+    def __init__(self, *, threads: bool = False, **constant: Any) -> None:
         super().__init__()
-        self.constant = constant
+        self.threads, self.constant = threads, constant
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
@@ -36,6 +39,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "event": record.getMessage(),
             **self.constant,
+            **({"thread": record.threadName} if self.threads else {}),
             **{key: value for key, value in vars(record).items() if key not in _STANDARD},
         }
         if record.exc_info:
@@ -72,10 +76,13 @@ class Throttle(logging.Filter):
         return count < self.limit
 
 
-def set_up(level: str, **constant: Any) -> None:
-    """Send all logs to standard error as JSON lines; every line contains the ``constant`` fields (worker, slot)."""
+def set_up(level: str, *, threads: bool = False, **constant: Any) -> None:
+    """Send all logs to standard error as JSON lines; every line contains the ``constant`` fields (worker, slot).
+
+    ``threads``: every line names its thread too, for a process with several stages.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines(**constant))
+    handler.setFormatter(JsonLines(threads=threads, **constant))
     throttle = Throttle(_KAFKA_LINES, _KAFKA_SECONDS)
     handler.addFilter(lambda record: not record.name.startswith("kafka") or throttle.filter(record))
     logging.basicConfig(level=level, handlers=[handler], force=True)

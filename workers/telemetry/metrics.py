@@ -139,6 +139,9 @@ STATE_SIZE_BYTES = Gauge("reflink_state_size_bytes", "Bytes of the file system o
 # Memory of the accelerator; 0 without one.
 GPU_MEMORY_BYTES = Gauge("reflink_gpu_memory_bytes", "GPU memory allocated by this worker.")
 GPU_MEMORY_TOTAL_BYTES = Gauge("reflink_gpu_memory_total_bytes", "Total memory of all GPUs that this worker sees.")
+# Trigrams on the GPU of a fallback. Later segments that do not fit stay on the CPU: the same results, slower.
+TRIGRAMS_ON_GPU = Gauge("reflink_trigrams_on_gpu_texts", "Texts whose trigrams the GPU searches; the CPU searches the others.")
+TRIGRAMS_REFUSED = Gauge("reflink_trigrams_refused_texts", "Texts that the CPU searches because the GPU has no room for them.")
 # The encoder halves the budget when memory runs out, on any device, and later restores it. A persistently low budget means
 # that the passes are too small.
 ENCODER_TOKEN_BUDGET = Gauge("reflink_encoder_token_budget", "Current maximum of tokens in one pass through the encoder.")

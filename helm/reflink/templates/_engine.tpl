@@ -91,6 +91,9 @@ configMap: {name: {{ $ca.configMap }}}
 {{- if and (include "reflink.engine.ca" .) (not (regexMatch "https://" (join "," $engine.urls))) -}}
 {{- fail "engine.tls.ca is set and no URL of engine.urls begins with https" -}}
 {{- end -}}
+{{- if and (eq $worker.command "fallback") $worker.gpu.count -}}
+{{- fail (printf "workers.%s.gpu.count is %d and engine.kind=%s: a fallback with a search engine has no trigrams and uses no GPU" $worker.name (int $worker.gpu.count) $engine.kind) -}}
+{{- end -}}
 {{- if eq $worker.command "linker" -}}
 {{- $settings := mergeOverwrite (deepCopy .root.Values.settings) (deepCopy $worker.settings) -}}
 {{- if eq (get $settings "REFLINK_PROFILE" | toString) "paper" -}}

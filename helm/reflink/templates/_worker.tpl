@@ -14,6 +14,15 @@ Every template that speaks of workers begins with this, so that adding one is an
 {{- fail (printf "workers.%s.settings.%s: linker and fallback must have the same: set it under settings" $.name .) -}}
 {{- end -}}
 {{- end -}}
+{{- if $worker.withFallback -}}
+{{- if ne $worker.command "linker" -}}
+{{- fail (printf "workers.%s.withFallback: only a linker shares its process with a fallback" .name) -}}
+{{- end -}}
+{{- if ne .root.Values.engine.kind "native" -}}
+{{- fail (printf "workers.%s.withFallback and engine.kind=%s: linker and fallback with a search engine have no GPU to share" .name .root.Values.engine.kind) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $worker "groups" (ternary (list $worker.command "fallback") (list $worker.command) $worker.withFallback) -}}
 {{- $_ := set $worker "fullname" (printf "%s-%s" (include "reflink.fullname" .root) .name) -}}
 {{- if and (eq $worker.command "indexer") (eq .root.Values.engine.kind "native") -}}{{- $_ := set $worker "enabled" false -}}{{- end -}}
 {{- $_ := include "reflink.engine.check" (dict "root" .root "worker" $worker) -}}
@@ -45,6 +54,9 @@ REFLINK_HTTP_PORT: "9464"
 {{- $settings := mergeOverwrite (deepCopy .root.Values.settings) (deepCopy (.worker.settings | default dict)) -}}
 {{- if and .worker.gpu.count (eq .worker.command "linker") (not (hasKey $settings "REFLINK_DEVICE")) -}}
 {{- $_ := set $settings "REFLINK_DEVICE" "cuda" -}}
+{{- end }}
+{{- if and .worker.gpu.count (has "fallback" .worker.groups) (not (hasKey $settings "REFLINK_SEARCH_DEVICE")) -}}
+{{- $_ := set $settings "REFLINK_SEARCH_DEVICE" "cuda" -}}
 {{- end }}
 {{- if .worker.follows }}
 REFLINK_CATALOG_SNAPSHOT: /var/lib/reflink/catalogs/current
@@ -140,7 +152,7 @@ spec:
         - name: {{ $worker.command }}
           image: {{ include "reflink.image" (dict "root" $root "image" $worker.image "gpu" $worker.gpu.count) }}
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-          args: [{{ $worker.command }}]
+          args: [{{ $worker.command }}{{ if $worker.withFallback }}, --with-fallback{{ end }}]
           {{- include "reflink.container" . | nindent 10 }}
           envFrom:
             - configMapRef:
@@ -153,10 +165,10 @@ spec:
                   fieldPath: metadata.name
             {{- with include "reflink.kafka.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
             {{- with include "reflink.engine.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
-            {{- /* Otherwise it would use as many threads as the node has cores. The search of the linker uses the threads of the encoder. */}}
+            {{- /* Otherwise it would use as many threads as the node has cores. Without this variable the search of the linker uses the threads of the encoder. */}}
             {{- $names := list "OMP_NUM_THREADS" }}
             {{- $settings := include "reflink.worker.settings" $scope | fromYaml }}
-            {{- if and (eq $worker.command "fallback") (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
+            {{- if and (has "fallback" $worker.groups) (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
             {{- $names = append $names "REFLINK_SEARCH_THREADS" }}
             {{- end }}
             {{- with include "reflink.threads" (dict "threads" $worker.threads "resources" $worker.resources "names" $names) | trim }}{{ . | nindent 12 }}{{ end }}

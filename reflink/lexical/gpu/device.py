@@ -36,6 +36,10 @@ class Device(Protocol):
         """Return the bytes that can still be allocated."""
         ...
 
+    def total_bytes(self) -> int:
+        """Return the memory of the device, free or not."""
+        ...
+
     def write(self, array: Array, target: Any) -> None:
         """Copy an array to an array of the device with the same shape and type. The caller may change ``array`` afterwards."""
         ...
@@ -91,6 +95,10 @@ class CudaDevice:
         """Return the free bytes of the GPU, after returning those that CuPy keeps for later."""
         self.xp.get_default_memory_pool().free_all_blocks()
         return float(self.xp.cuda.runtime.memGetInfo()[0])
+
+    def total_bytes(self) -> int:
+        """Return the memory of the GPU."""
+        return int(self._device.mem_info[1])
 
     def write(self, array: Array, target: Any) -> None:
         """Copy an array to the GPU; CUDA has read pageable memory when this returns."""

@@ -3,21 +3,39 @@
 A segment is merged with its predecessor if it has at least half as many living texts. So an index of n texts has at most
 log2(n) segments, and each text is moved log2(n) times. Small merges run immediately, others in a background thread; rows that
 die during a merge are marked dead in its result. Every change is atomic for readers: it assigns a new tuple of parts.
+
+With a ``placement``, a device searches the large segments. The result of a merge is placed there before it replaces the merged
+segments; if both do not fit, it replaces them first, and the CPU searches it until it is placed in the memory of the others.
+The background thread also places large segments that were added. What does not fit is tried again after the next change.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from reflink.lexical.segments.parts import Part
+from reflink.errors import DeviceTooSmall
+from reflink.lexical.segments.parts import OnDevice, Part
 from reflink.lexical.segments.segment import Segment
 from reflink.lexical.segments.storage import Storage
 from reflink.text import Mode
 
 #: Max texts of a merge that runs immediately, in the caller's thread: some milliseconds.
 AT_ONCE: Final = 4096
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The device for segments with bitmaps and at least ``smallest`` texts. ``place`` copies one there (DeviceTooSmall)."""
+
+    place: Callable[[Segment], OnDevice]
+    smallest: int
+
+    def wants(self, segment: Segment) -> bool:
+        """Return whether the device searches this segment."""
+        return len(segment) >= self.smallest and len(segment.layout.shares) > 0
 
 
 class Growth:
@@ -36,6 +54,27 @@ class Growth:
         self._merging: tuple[Segment, ...] = ()
         self._thread: threading.Thread | None = None
         self._failure: Exception | None = None
+        self._placement: Placement | None = None
+
+    def attach(self, placement: Placement | None) -> None:
+        """Search large parts on this device, None for the CPU. Raises DeviceTooSmall, and changes nothing, if one does not fit.
+
+        Changes wait until it returns.
+        """
+        with self._lock:
+            wanted = [placement is not None and placement.wants(part.segment) for part in self.parts]
+            self.parts = tuple(
+                replace(part, device=placement.place(part.segment) if placement is not None and here else None)
+                for part, here in zip(self.parts, wanted, strict=True)
+            )
+            self._placement = placement
+
+    def unplaced(self) -> tuple[Part, ...]:
+        """Return the parts that the device ought to search and the CPU searches."""
+        placement = self._placement
+        return tuple(
+            part for part in self.parts if placement is not None and part.device is None and placement.wants(part.segment)
+        )
 
     def add(self, ids: Sequence[str], segment: Segment) -> None:
         """Add a segment of these ids; their older rows die. Raises the error of an earlier background merge."""
@@ -88,7 +127,7 @@ class Growth:
     def _tidy(self) -> None:
         while due := self._due(AT_ONCE):
             self._replace(due, Part.of(_merged(due)))
-        if self._thread is None and self._due():
+        if self._thread is None and (self._due() or self.unplaced()):
             self._thread = threading.Thread(target=self._merge_all, name="merge", daemon=True)
             self._thread.start()
 
@@ -108,23 +147,52 @@ class Growth:
         return ()
 
     def _merge_all(self) -> None:
+        refused: set[Segment] = set()
         while True:
             with self._lock:
                 due = () if self._failure else self._due()
                 self._merging = tuple(part.segment for part in due)
-                if not due:
+                left = [] if due or self._failure else [p.segment for p in self.unplaced() if p.segment not in refused]
+                if not due and not left:
                     self._thread = None
                     return
             try:
-                segment = _merged(due)
-                if self._storage is not None:
-                    segment = self._storage.write(segment)
-                with self._lock:
-                    self._merging = ()
-                    self._replace(due, Part.of(segment))
+                if due:
+                    self._merge(due)
+                elif not self._place(left[0]):
+                    refused.add(left[0])
             except Exception as error:  # the next change raises it: nothing catches exceptions of this thread
                 with self._lock:
                     self._merging, self._failure = (), error
+            del due  # it holds memory of the device
+
+    def _merge(self, due: tuple[Part, ...]) -> None:
+        segment = _merged(due)
+        if self._storage is not None:
+            segment = self._storage.write(segment)
+        placement = self._placement
+        device = self._copied(segment, placement)
+        with self._lock:
+            self._merging = ()
+            self._replace(due, Part.of(segment, device=device if placement is self._placement else None))
+
+    def _place(self, segment: Segment) -> bool:
+        placement = self._placement
+        device = self._copied(segment, placement)
+        with self._lock:
+            if placement is self._placement:
+                self.parts = tuple(replace(part, device=device) if part.segment is segment else part for part in self.parts)
+        return device is not None
+
+    @staticmethod
+    def _copied(segment: Segment, placement: Placement | None) -> OnDevice | None:
+        """Return the segment on the device; None if the CPU searches it or it does not fit."""
+        if placement is None or not placement.wants(segment):
+            return None
+        try:
+            return placement.place(segment)
+        except DeviceTooSmall:
+            return None
 
     def _replace(self, old: tuple[Part, ...], new: Part) -> None:
         """Replace the parts ``old`` by ``new``, less the rows that have died since the merge of ``old`` began."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 
@@ -18,19 +18,36 @@ from reflink.storage.idtable import ABSENT, frozen
 QUERIES: Final = 256
 
 
+class OnDevice(Protocol):
+    """A segment on a device, as ``gpu.segment.DeviceSegment``."""
+
+    @property
+    def nbytes(self) -> int:
+        """Return the memory that the segment and its searches take there."""
+        ...
+
+    def search(self, alive: Mask, queries: Queries, k: int) -> tuple[Ints, Floats, Ints, int, int]:
+        """Return rows and scores [n, k] and the number found [n]: the same as ``searching.search``."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A segment and its living rows: ``alive`` bool [n] is the mask, ``count`` their number."""
+    """A segment and its living rows: ``alive`` bool [n] is the mask, ``count`` their number.
+
+    ``device``: the segment on the device that searches it; None: the CPU searches it.
+    """
 
     segment: Segment
     alive: Mask
     count: int
+    device: OnDevice | None = None
 
     @classmethod
-    def of(cls, segment: Segment, alive: Mask | None = None) -> Self:
+    def of(cls, segment: Segment, alive: Mask | None = None, device: OnDevice | None = None) -> Self:
         """Return a part of ``segment``; without ``alive`` all rows are alive."""
         alive = np.ones(len(segment), np.bool_) if alive is None else alive
-        return cls(segment, frozen(alive), int(np.count_nonzero(alive)))
+        return cls(segment, frozen(alive), int(np.count_nonzero(alive)), device)
 
     def without(self, ids: Sequence[str]) -> Self:
         """Return the part without these ids; unknown ids are ignored."""
@@ -40,7 +57,7 @@ class Part:
             return self
         alive = self.alive.copy()
         alive[rows] = False
-        return type(self).of(self.segment, alive)
+        return type(self).of(self.segment, alive, self.device)
 
     def holds(self, ids: Sequence[str]) -> Ints:
         """Return the living row of each id, ABSENT if there is none: int64 [n]."""
@@ -65,7 +82,9 @@ class Part:
         """
         own, ranks = self.segment.layout, self.segment.ranks
         live = LiveRows(own, ranks, self.alive)
-        if not len(own.shares):
+        if self.device is not None:
+            rows, scores, found, _, _ = self.device.search(self.alive, queries, k)
+        elif not len(own.shares):
             rows, scores, found = counting.search(live, queries, k)
         else:
             # The best texts mostly have the size of the queries: read these blocks first, then outwards.

@@ -171,7 +171,7 @@ def test_credentials_and_certificates_refused_later_end_a_running_worker(
         kind: Running(Echo(), worker_settings(admin, state, **credentials, slot=kind)) for kind, credentials in kinds.items()
     }
     for worker in workers.values():
-        until(lambda worker=worker: worker.runtime._ready()[0], what="the worker is ready")
+        until(lambda worker=worker: worker.runtime.ready()[0], what="the worker is ready")
     expired, key = secure.certificates.issue("expired", expired=True)
     shutil.copy(expired, certified["kafka_ssl_certfile"])
     shutil.copy(key, certified["kafka_ssl_keyfile"])

@@ -224,7 +224,7 @@ def test_a_batch_that_outlasts_the_revocation_deadline_is_given_up_not_doubled(k
 
 def test_a_slot_is_used_once(kafka, state):
     with running(Echo(), worker_settings(kafka, state)) as worker:
-        until(lambda: worker.runtime._ready()[0])
+        until(lambda: worker.runtime.ready()[0])
         other = Running(Echo(), worker_settings(kafka, state))
         other.thread.join(20)
         assert isinstance(other.error, SlotTaken)
@@ -275,6 +275,6 @@ def test_health(kafka, state, kind):
 
     settings = worker_settings(kafka, state, http_port=0)
     with running(Echo(), settings) as worker:
-        until(lambda: worker.runtime.health_port is not None and worker.runtime._ready()[0])
+        until(lambda: worker.runtime.health_port is not None and worker.runtime.ready()[0])
         with urllib.request.urlopen(f"http://127.0.0.1:{worker.runtime.health_port}/health/{kind}") as answer:
             assert answer.status == 200

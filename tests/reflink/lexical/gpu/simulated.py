@@ -57,6 +57,9 @@ class SimulatedDevice:
     def free_bytes(self) -> float:
         return self.free
 
+    def total_bytes(self) -> int:
+        return 1 << 40
+
     def write(self, array: np.ndarray[Any, Any], target: Any) -> None:
         assert self._active
         assert (array.shape, array.dtype) == (target.shape, target.dtype)

@@ -1,0 +1,57 @@
+"""A simulated GPU that counts its memory and may be used by several threads."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from tests.reflink.lexical.gpu.simulated import SimulatedDevice
+
+
+class AccountedDevice(SimulatedDevice):
+    """A device of ``size`` bytes. ``used``: bytes of the arrays that exist. ``searches``: batches of queries searched."""
+
+    def __init__(self, size: float = 2.0**40) -> None:
+        super().__init__()
+        self.size, self.used = size, 0
+        self.xp = Arrays(self)
+        self._active = True  # several threads use it
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        yield
+
+    def free_bytes(self) -> float:
+        return self.size - self.used
+
+    def total_bytes(self) -> int:
+        return int(self.size)
+
+    @property
+    def searches(self) -> int:
+        return self.launched.count("begin")
+
+
+class Arrays:
+    """numpy, whose new arrays take memory of a device until they are deleted."""
+
+    def __init__(self, device: AccountedDevice) -> None:
+        self._device, self._lock = device, Lock()
+
+    def empty(self, shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
+        array = np.empty(shape, dtype)
+        self._add(array.nbytes)
+        weakref.finalize(array, self._add, -array.nbytes)
+        return array
+
+    def _add(self, size: int) -> None:
+        with self._lock:
+            self._device.used += size
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
