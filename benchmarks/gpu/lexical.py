@@ -99,7 +99,6 @@ def measure(
             f"       {case['verified']:,.0f} rows verified a query, {case['recounted']:,.1f} blocks counted again"
         )
         case["traced"] = trace(traced, segment, catalog, queries.part(0, TRACED))
-    del segment
     figures["changing"] = same_while_changing(recipe, min(rows, CHANGING), mode, device)
     print(f"{'held  ' if figures['changing'] else 'BROKEN'} hits of an index on the device with additions, removals and merges")
     return held and figures["changing"], figures
