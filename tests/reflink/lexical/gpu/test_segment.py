@@ -15,6 +15,7 @@ from benchmarks.gpu import lexical as gpu_lexical
 from reflink.errors import DeviceTooSmall
 from reflink.lexical.cpu import bounds, plain, searching
 from reflink.lexical.gpu import kernels
+from reflink.lexical.gpu.batches import Found
 from reflink.lexical.gpu.segment import DeviceSegment
 from reflink.lexical.layout import BLOCK, WORDS, Codes, Floats, Ints, LiveRows, build
 from reflink.lexical.queries import Queries
@@ -151,7 +152,12 @@ def test_the_benchmark_checks_and_times(
     monkeypatch.setattr(gpu_lexical, "kinds_of_queries", lambda *given: {"with target": kinds(*given)["with target"]})
     if not right:
         search = DeviceSegment.search
-        monkeypatch.setattr(DeviceSegment, "search", lambda *given: search(*given)._replace(scores=np.zeros((12, 2))))
+
+        def wrong(*given: Any) -> Found:
+            found = search(*given)
+            return found._replace(scores=np.zeros_like(found.scores))
+
+        monkeypatch.setattr(DeviceSegment, "search", wrong)
     works = ROOT / "examples" / "works.jsonl"
     held, figures = gpu_lexical.measure(works, BLOCK + 10, "T", device=SimulatedDevice(), checked=12, batches=(1, 12), rounds=1)
     assert held == right
