@@ -13,6 +13,7 @@ file. Without --part all four run. Exit code 1 if a check failed, 3 without a GP
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -72,6 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def both(texts: Sequence[str], folder: Path, device: str, *, batches: Sequence[int] = BATCHES) -> Measured:
     """Measure references/s from texts to Hits over the works of ``folder``; also with sentence-transformers' vectors."""
+    gc.collect()  # an index of the part before may still be on the device
     own, index = Encoder(device=device), VectorIndex.open(folder)
     asked = own.encode(texts[: gpu_search.CHECKED])
     expected = index.search(asked, HITS)

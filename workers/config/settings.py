@@ -213,7 +213,7 @@ class LinkerSettings(VerdictSettings):
         None,
         gt=0,
         description="Maximum tokens in one pass through the encoder, including padding for models that pad (BERT does "
-        "not). Unset: 4,096 on a CPU, 65,536 on a GPU (not measured on one yet). The worker halves it when memory runs "
+        "not). Unset: 4,096 on a CPU, 65,536 on a GPU. The worker halves it when memory runs "
         "out, and restores it.",
     )
     search_device: SearchDevice = Field(
