@@ -21,7 +21,7 @@ from reflink.semantic import Encoder
 from reflink.semantic.encoder.encoder import BATCH_BOUND, TOKEN_BUDGET
 from reflink.semantic.encoder.loading import quiet
 from reflink.semantic.encoder.model import default_folder
-from reflink.semantic.encoder.precision import choose_query_precision
+from reflink.semantic.encoder.query_precision import choose_query_precision
 from reflink.text import reference_text
 
 Vectors = npt.NDArray[np.float32]
