@@ -91,7 +91,7 @@ class Passes:
     def _pass_tokens(self, tokens: Tokens, threads: int) -> int:
         """Return the max tokens of a pass, so that each thread gets the same number of passes of about the same size."""
         limit, total = self.budget.tokens, len(tokens.flat)
-        # On average a pass lacks half a text. With room for one, no small pass remains at the end, for which threads would wait.
+        # On average a pass lacks half a text. With room for one, no small pass remains, for which threads would wait.
         room = int(tokens.lengths.mean())
         if threads == 1 or room >= limit:
             return limit
