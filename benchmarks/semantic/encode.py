@@ -18,10 +18,12 @@ from benchmarks.semantic.rivals import available
 from reflink.entities import Reference
 from reflink.evaluation.records import read_queries, without_identifiers
 from reflink.semantic import Encoder
-from reflink.semantic.encoder.encoder import BATCH_BOUND, TOKEN_BUDGET
+from reflink.semantic.encoder.encoder import BATCH_BOUND
+from reflink.semantic.encoder.linear import linear
 from reflink.semantic.encoder.loading import quiet
 from reflink.semantic.encoder.model import default_folder
-from reflink.semantic.encoder.precision import choose_query_precision
+from reflink.semantic.encoder.precision import DTYPES
+from reflink.semantic.encoder.query_precision import choose_query_precision
 from reflink.text import reference_text
 
 Vectors = npt.NDArray[np.float32]
@@ -59,14 +61,7 @@ def measure(file: Path, texts: int = 10_000, rounds: int = 3, *, rivals: bool = 
     figures["tokens"] = float(lengths.mean())
     print(f"{len(cited):,} references, {lengths.mean():.1f} tokens each ({lengths.min()}-{lengths.max()}); {rounds} rounds")
     figures["ways"] = side_by_side(ways, all_texts, rounds)
-    figures["gemm_gflops"] = products(torch.bfloat16 if fast == "bf16" else torch.float32)
-    rate = figures["ways"][f"reflink {fast}"]["rate"]
-    figures["share_of_bound"] = rate * lengths.mean() * FLOPS / 1e9 / figures["gemm_gflops"]
-    bound = figures["gemm_gflops"] * 1e9 / FLOPS / lengths.mean()
-    print(
-        f"\nbound: products of the model's size run at {figures['gemm_gflops']:,.0f} GFLOPS in {fast}, {FLOPS / 1e6:.1f} MFLOP"
-    )
-    print(f"a token: {bound:,.0f} texts/s; reached {figures['share_of_bound']:.0%}")
+    figures["bounds"] = bounds(figures["ways"], {precision: DTYPES[precision] for precision in own}, figures["tokens"])
     figures["breakdown_us"] = breakdown(Encoder(device="cpu"), all_texts, figures["text_us"])
     figures["alone_ms"] = alone(ways, all_texts)
     figures["by_length"] = by_length(own[fast], all_texts, lengths)
@@ -81,38 +76,68 @@ def side_by_side(ways: Mapping[str, Encode], texts: Sequence[str], rounds: int) 
     """Run every implementation over the same texts in turns, part by part, so that other load affects all of them."""
     parts = [texts[start::rounds] for start in range(rounds)]
     rates: dict[str, list[float]] = {name: [] for name in ways}
+    cpu_rates: dict[str, list[float]] = {name: [] for name in ways}
     cosines: dict[str, list[Vectors]] = {name: [] for name in ways}
     for encode in ways.values():
         encode(texts[:64])
     for part in parts:
         exact: Vectors | None = None
         for name, encode in ways.items():
-            began = time.perf_counter()
+            began, cpu_began = time.perf_counter(), time.process_time()
             vectors = encode(part)
             rates[name].append(len(part) / (time.perf_counter() - began))
+            cpu_rates[name].append(len(part) / (time.process_time() - cpu_began))
             exact = vectors if exact is None else exact  # the first is the reference
             cosines[name].append((vectors.astype(np.float64) * exact).sum(1))
     figures = {}
-    print(f"\n{'':28} texts/s   ratio   least cosine  mean cosine")
+    print(f"\n{'':28} texts/s   ratio   texts/CPU s   ratio   least cosine  mean cosine")
     for name in ways:
-        ratios = [rate / base for rate, base in zip(rates[name], rates[REFERENCE], strict=True)]
+        ratio, cpu_ratio = (
+            statistics.median(rate / base for rate, base in zip(each[name], each[REFERENCE], strict=True))
+            for each in (rates, cpu_rates)
+        )
         near = np.concatenate(cosines[name])
         figures[name] = {
-            "rate": statistics.median(rates[name]), "ratio": statistics.median(ratios),
+            "rate": statistics.median(rates[name]), "ratio": ratio,
+            "cpu_rate": statistics.median(cpu_rates[name]), "cpu_ratio": cpu_ratio,
             "least_cosine": float(near.min()), "mean_cosine": float(near.mean()),
         }  # fmt: skip
-        print(f"{name:28} {figures[name]['rate']:7,.0f} {figures[name]['ratio']:6.2f}x {near.min():13.6f} {near.mean():12.6f}")
+        print(
+            f"{name:28} {figures[name]['rate']:7,.0f} {ratio:6.2f}x {figures[name]['cpu_rate']:13,.0f} {cpu_ratio:6.2f}x "
+            f"{near.min():13.6f} {near.mean():12.6f}"
+        )
+    return figures
+
+
+def bounds(
+    ways: Mapping[str, Mapping[str, float]], dtypes: Mapping[str, torch.dtype], tokens: float
+) -> dict[str, dict[str, float]]:
+    """Return per precision the GFLOPS of a core, and the texts per second that its products alone allow: the upper limit."""
+    figures, base = {}, ways[REFERENCE]["cpu_rate"]
+    print(f"\nbound: products of the model's size alone, {FLOPS / 1e6:.1f} MFLOP a token")
+    for precision, dtype in dtypes.items():
+        gflops = products(dtype)
+        bound = gflops * 1e9 / FLOPS / tokens
+        reached = ways[f"reflink {precision}"]["cpu_rate"] / bound
+        figures[precision] = {"gflops": gflops, "rate": bound, "reached": reached}
+        print(
+            f"{precision}: {gflops:,.0f} GFLOPS a core, {bound:,.0f} texts/CPU s, {bound / base:.2f}x {REFERENCE}; "
+            f"reached {reached:.0%}"
+        )
     return figures
 
 
 def products(dtype: torch.dtype) -> float:
-    """Return the GFLOPS of torch on all cores in the model's largest product: the upper limit of encoding."""
-    x, weight = torch.randn(TOKEN_BUDGET, 384).to(dtype), torch.randn(1536, 384).to(dtype)
-    best = 0.0
-    for _ in range(30):
-        began = time.perf_counter()
-        torch.nn.functional.linear(x, weight)
-        best = max(best, 2 * TOKEN_BUDGET * 384 * 1536 / (time.perf_counter() - began) / 1e9)
+    """Return the GFLOPS of one core in the model's largest product, with the encoder's packed weights."""
+    x, multiply = torch.randn(1024, 384).to(dtype), linear(torch.randn(1536, 384).to(dtype), torch.randn(1536).to(dtype))
+    threads, best = torch.get_num_threads(), 0.0
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        for _ in range(30):
+            began = time.thread_time()
+            multiply(x)
+            best = max(best, 2 * 1024 * 384 * 1536 / (time.thread_time() - began) / 1e9)
+    torch.set_num_threads(threads)
     return best
 
 

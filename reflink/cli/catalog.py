@@ -39,11 +39,14 @@ The same command resumes a build that was killed. Works that share an identifier
 
 examples:
   reflink catalog build works.jsonl.gz --out catalog/
-  reflink catalog build new.jsonl --out catalog-2/ --vector-cache catalog/     encodes only new texts
+  reflink catalog build new.jsonl --out catalog-2/ --vectors-from catalog/     encodes only new texts
   reflink catalog build works.jsonl --out catalog/ --no-vectors                no vectors, needs no model"""
 
 #: Maximum number of invalid lines that are reported; all are counted.
 _SHOWN: Final = 10
+
+#: Seconds from which the remaining time is estimated: several chunks of texts to encode, each of which may take 20 s.
+_PACE_S: Final = 180.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--lexical-mode", choices=MODES, default="Raw", help="fields of the texts whose trigrams are indexed (default: Raw)"
     )
-    sub.add_argument("--no-vectors", action="store_true", help="build no vectors: no semantic search")
+    without = "build no vectors: no semantic search, and no wait for encoding; docs/semantic.md states the loss"
+    sub.add_argument("--no-vectors", action="store_true", help=without)
     sub.add_argument("--no-trigrams", action="store_true", help="build no trigrams: no lexical search")
-    sub.add_argument("--vector-cache", type=Path, metavar="DIR", help="a catalog whose vectors are reused for equal texts")
+    sub.add_argument("--vectors-from", type=Path, metavar="DIR", help="a catalog whose vectors are reused for equal texts")
     named = "a file of journals (reflink journals build) to add to the table learnt from the works"
     sub.add_argument("--journals", type=Path, metavar="FILE", help=named)
     kept = "delete the replaced catalog instead of keeping it as DIR.previous; workers then have no fallback"
@@ -116,6 +120,7 @@ def _build(args: argparse.Namespace) -> int:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Terminal(stderr=True),
+        speed_estimate_period=_PACE_S,
     ) as bar:
         tasks: dict[str, TaskID] = {}
 
@@ -130,7 +135,7 @@ def _build(args: argparse.Namespace) -> int:
             encoder=None if args.no_vectors else load_encoder(args),
             mode=args.mode,
             lexical_mode=None if args.no_trigrams else args.lexical_mode,
-            cache=args.vector_cache,
+            cache=args.vectors_from,
             journals=args.journals,
             keep_previous=not args.no_previous,
             on_bad=on_bad,

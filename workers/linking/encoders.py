@@ -34,7 +34,8 @@ def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
 def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:
     """Return the encoders of works and of references: the same object if their precisions are equal. Raises ModelNotFound."""
     works = load_encoder(settings, settings.precision)
-    from reflink.semantic.encoder.precision import choose_query_precision  # after load_encoder, which reports a missing torch
+    # After load_encoder, which reports a missing torch.
+    from reflink.semantic.encoder.query_precision import choose_query_precision
 
     wanted = settings.query_precision
     chosen = choose_query_precision(works.device, works.precision) if wanted == "auto" else wanted

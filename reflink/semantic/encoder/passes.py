@@ -83,15 +83,22 @@ class Passes:
 
     def _chunk(self, tokens: Tokens) -> Done:
         threads = torch.get_num_threads() if self._forward.device.type == "cpu" else 1
-        limit = self.budget.tokens
-        if threads > 1:
-            limit = min(limit, max(LEAST_TOKENS, -(-len(tokens.flat) // threads)))
-        groups = list(batches(tokens.lengths, limit, padded=self._forward.padded))
+        groups = list(batches(tokens.lengths, self._pass_tokens(tokens, threads), padded=self._forward.padded))
         if threads > 1 and len(groups) > 1:
             parts = self._threads(threads).map(lambda rows: self._pass(tokens, rows), groups)
         else:
             parts = map(lambda rows: self._pass(tokens, rows), groups)  # noqa: C417
         return [piece for part in parts for piece in part]
+
+    def _pass_tokens(self, tokens: Tokens, threads: int) -> int:
+        """Return the max tokens of a pass, so that each thread gets the same number of passes of about the same size."""
+        limit, total = self.budget.tokens, len(tokens.flat)
+        # On average a pass lacks half a text. With room for one, no small pass remains, for which threads would wait.
+        room = int(tokens.lengths.mean())
+        if threads == 1 or room >= limit:
+            return limit
+        passes = threads * -(-total // (threads * (limit - room)))
+        return min(limit, max(LEAST_TOKENS, -(-total // passes) + room))
 
     def _pass(self, tokens: Tokens, rows: Rows) -> Done:
         lengths = tokens.lengths[rows]
@@ -123,7 +130,7 @@ class Passes:
 
     def _threads(self, number: int) -> ThreadPoolExecutor:
         if self._pool is None or self._pool[0] != number:
-            self._pool = number, _single_threaded(number)
+            self._pool = number, single_threaded(number)
         return self._pool[1]
 
 
@@ -135,7 +142,7 @@ def _on_host(vectors: Tensor) -> Tensor:
     return host.copy_(vectors)
 
 
-def _single_threaded(number: int) -> ThreadPoolExecutor:
+def single_threaded(number: int) -> ThreadPoolExecutor:
     """Return a pool of threads on each of which torch computes single-threaded. The caller's number of threads is kept."""
     before, ready = torch.get_num_threads(), threading.Barrier(number + 1)
 

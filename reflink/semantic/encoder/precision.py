@@ -1,8 +1,7 @@
-"""The choice of the device and the precision of an encoder."""
+"""The choice of the device and the precision of an encoder; ``query_precision`` chooses that of references."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, Literal
 
 import torch
@@ -29,19 +28,3 @@ def choose_device(device: str) -> str:
 def choose_precision(device: str) -> Precision:
     """Return the precision for works, and so for a catalog: fp16 on CUDA, else fp32, for the best accuracy."""
     return "fp16" if device.startswith("cuda") else "fp32"
-
-
-def choose_query_precision(device: str, precision: Precision) -> Precision:
-    """Return the precision for references: bf16 if works have fp32 on a CPU with bf16 instructions, else that of the works.
-
-    A reference is encoded each time, a work once, so speed matters here. docs/semantic.md has the effect on the results.
-    """
-    return "bf16" if precision == "fp32" and device.startswith("cpu") and _computes_bf16() else precision
-
-
-def _computes_bf16() -> bool:
-    # Private functions of torch, which may be removed. Without them the encoder uses fp32: slower, but correct.
-    probes: list[Callable[[], bool] | None] = [
-        getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    ]
-    return any(probe is not None and probe() for probe in probes)

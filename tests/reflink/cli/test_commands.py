@@ -187,7 +187,7 @@ def test_vectors_are_built_reused_and_checked(
         monkeypatch.setattr(f"reflink.cli.{command}.load_encoder", load)
     first, second = tmp_path / "first", tmp_path / "second"
     assert reflink("catalog", "build", works, "--out", first).code == 0
-    assert reflink("catalog", "build", works, "--out", second, "--vector-cache", first).code == 0
+    assert reflink("catalog", "build", works, "--out", second, "--vectors-from", first).code == 0
     assert [len(encoder.encoded) for encoder in encoders] == [3, 0]
     (found,) = reflink("explain", paper, "--reference", 1, "--catalog", second, "--json").json
     assert found["candidates"][0]["semantic"] is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from reflink.linking.native import NativeCandidates
 from reflink.linking.policy import Policy
 from reflink.linking.shares import Shares
 from reflink.semantic import Encoder
+from reflink.semantic.encoder.query_precision import default_file, machine
 from reflink.semantic.encoder.spent import Spent
 from reflink.semantic.encoder.token_budget import TokenBudget
 from reflink.text import SEP
@@ -213,7 +215,7 @@ class Loaded:
 
 
 @pytest.mark.parametrize(
-    ("settings", "computes", "of_works", "of_references"),
+    ("settings", "faster", "of_works", "of_references"),
     [
         ({}, True, "fp32", "bf16"),
         ({}, False, "fp32", "fp32"),
@@ -225,10 +227,17 @@ class Loaded:
     ],
 )
 def test_works_and_references_share_an_encoder_of_equal_precision(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], computes: bool, of_works: str, of_references: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    settings: dict[str, Any],
+    faster: bool,
+    of_works: str,
+    of_references: str,
 ):
     monkeypatch.setattr("reflink.semantic.Encoder", Loaded)
-    monkeypatch.setattr("reflink.semantic.encoder.precision._computes_bf16", lambda: computes)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    default_file().parent.mkdir()
+    default_file().write_text(json.dumps({machine(): {"fp32": 100, "bf16": 200 if faster else 60}}))
     works, references = load_encoders(LinkerSettings(device="cpu", **settings))
     assert (works.precision, references.precision) == (of_works, of_references)
     assert (works is references) == (of_works == of_references)

@@ -1,5 +1,6 @@
 """Passes of an encoder with limited memory."""
 
+import heapq
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,6 +51,33 @@ def test_passes_that_do_not_fit_are_split_and_lose_no_text(texts: list[str], fit
         torch.set_num_threads(before)
     assert passes.budget.halved == model.refused
     assert passes.tokens_read == sum(len(text) + 1 for text in texts)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4])
+@pytest.mark.parametrize("number", [256, 512, 700, 1024, 2048])
+def test_all_threads_compute_for_about_as_long(number: int, threads: int) -> None:
+    # Lengths like those of references. The threads take passes in turn; time is counted in tokens.
+    lengths = np.random.default_rng(number).gamma(10, 3.6, number).astype(int) + 2
+    sizes: list[int] = []
+
+    class Recording(Small):
+        def __call__(self, ids: Integers, lengths: Integers) -> torch.Tensor:
+            sizes.append(len(ids))
+            return super().__call__(ids, lengths)
+
+    passes = Passes(tokenised, Recording(10**9, padded=False), 4096)  # type: ignore[arg-type]
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        passes.encode(["a" * (length - 1) for length in lengths])
+    finally:
+        torch.set_num_threads(before)
+    assert sum(sizes) == lengths.sum()
+    assert max(sizes) <= 4096
+    busy = [0] * threads
+    for size in sizes:
+        heapq.heapreplace(busy, busy[0] + size)
+    assert max(busy) <= 1.05 * lengths.sum() / threads
 
 
 def test_the_reduced_budget_is_kept_and_grows_back() -> None:
