@@ -21,10 +21,12 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.gpu.tracing import Traced
 from benchmarks.lexical.recombined import CHUNK, Recipe
+from reflink.lexical import LexicalIndex
 from reflink.lexical import layout as layouts
 from reflink.lexical.cpu import searching
 from reflink.lexical.gpu.device import CudaDevice, Device
 from reflink.lexical.gpu.segment import DeviceSegment
+from reflink.lexical.index import SMALLEST
 from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows
 from reflink.lexical.queries import Queries
 from reflink.lexical.trigrams import trigram_sets
@@ -36,6 +38,8 @@ BATCHES = (1, 64, 256, 1024, 4096)
 #: The batch whose time is divided.
 TRACED = 1024
 CHECKED = 1000
+#: Works of the index that changes on the device.
+CHANGING = 300_000
 #: Hits of a query: the best and the runner-up.
 K = 2
 FLOOR = 0.5
@@ -95,7 +99,30 @@ def measure(
             f"       {case['verified']:,.0f} rows verified a query, {case['recounted']:,.1f} blocks counted again"
         )
         case["traced"] = trace(traced, segment, catalog, queries.part(0, TRACED))
-    return held, figures
+    figures["changing"] = same_while_changing(recipe, min(rows, CHANGING), mode, device)
+    print(f"{'held  ' if figures['changing'] else 'BROKEN'} hits of an index on the device with additions, removals and merges")
+    return held and figures["changing"], figures
+
+
+def same_while_changing(recipe: Recipe, rows: int, mode: Mode, device: str | Device) -> bool:
+    """Return whether an index that changes on the device has the hits of the processor."""
+    index, parts = LexicalIndex(mode, threads=2), 8
+    texts = [text for part in recipe.texts(rows, mode, SEED) for text in part]
+    queries = [text[5:] for text in texts[:: max(1, rows // 200)]]
+    for part in range(parts):
+        first, end = rows * part // parts, rows * (part + 1) // parts
+        index.add([f"{row:07}" for row in range(first, end)], texts[first:end])
+        if part == parts // 2:
+            index.settle()
+            index.place(device, smallest=min(rows // 4, SMALLEST))
+    index.remove([f"{row:07}" for row in range(0, rows, 3)])
+    index.settle()
+    placed, found = index.placed(), index.search(queries, K)
+    index.place(None)
+    expected = index.search(queries, K)
+    return (
+        placed.texts > 0 and found.ids.tolist() == expected.ids.tolist() and found.scores.tobytes() == expected.scores.tobytes()
+    )
 
 
 def trace(traced: Traced, segment: DeviceSegment, catalog: LiveRows, queries: Queries) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Measure the semantic engine; the compared variants run side by side in one run.
 
     python -m benchmarks.semantic encode [--texts 3000] [--rounds 3] [--no-rivals] [--json FILE]
-    python -m benchmarks.semantic precision [--precision bf16] [--json FILE]
+    python -m benchmarks.semantic precision [--precision bf16] [--device cpu] [--json FILE]
     python -m benchmarks.semantic search --snapshot FOLDER [--large 2000000] [--json FILE]
 
 encode: texts/s, cosine, latency, breakdown, by length, budget and batch. Compared with sentence-transformers, and with
@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     search.add_argument("--large", type=int, default=0, help="also a made catalog of so many works")
     precision = sections.add_parser("precision", help="what a precision costs in answers")
     precision.add_argument("--precision", default="bf16", choices=["fp32", "bf16", "fp16"])
+    precision.add_argument("--device", default="cpu", help="torch device of all vectors")
     precision.add_argument(
         "--cache", type=Path, default=Path(".cache/exact"), help="where vectors are kept (default: %(default)s)"
     )
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print("no data: set REFLINK_SHARED_DATA", file=sys.stderr)
             return 2
         works, references = shared / "works.jsonl.gz", shared / "references_dev.jsonl.gz"
-        figures = measure_precision(works, references, arguments.precision, arguments.cache)
+        figures = measure_precision(works, references, arguments.precision, arguments.cache, arguments.device)
     else:
         from benchmarks.semantic.encode import measure as measure_encode
 

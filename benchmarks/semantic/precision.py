@@ -1,6 +1,6 @@
 """Measure the effect of a precision on results: all queries against all works, beside fp32 vectors and brute force.
 
-    python -m benchmarks.semantic precision [--precision bf16] [--cache FOLDER] [--json FILE]
+    python -m benchmarks.semantic precision [--precision bf16] [--device cpu] [--cache FOLDER] [--json FILE]
 
 Vectors of works and queries are kept in the cache folder, because encoding takes longest. Three variants, each through the
 index (fp16 rows): fp32; queries in the precision over fp32 works (alone, and with close ones encoded again in fp32, as the
@@ -31,7 +31,7 @@ CHUNK = 4096
 Single = npt.NDArray[np.float32]
 
 
-def measure(works_file: Path, references: Path, precision: str, cache: Path) -> dict[str, Any]:
+def measure(works_file: Path, references: Path, precision: str, cache: Path, device: str = "cpu") -> dict[str, Any]:
     """Print the section and return its figures."""
     listings = list(read_works(works_file))
     queries = list(read_queries(references))
@@ -40,7 +40,7 @@ def measure(works_file: Path, references: Path, precision: str, cache: Path) -> 
     texts = [work_text(listing.work, "TVL", lexical=False) for listing in listings]
     asked = [reference_text(without_identifiers(query.reference), "TVL", lexical=False) for query in queries]
     right = [set(groups.same(query.truth)) for query in queries]
-    exact_works, exact_queries = encoded(texts, "fp32", cache), encoded(asked, "fp32", cache)
+    exact_works, exact_queries = encoded(texts, "fp32", cache, device), encoded(asked, "fp32", cache, device)
     order = np.array(sorted(range(len(ids)), key=ids.__getitem__))
     best = brute_force(exact_works[order], exact_queries)
     figures: dict[str, Any] = {"queries": len(asked), "works": len(ids)}
@@ -54,11 +54,12 @@ def measure(works_file: Path, references: Path, precision: str, cache: Path) -> 
     ways = [("fp32", "fp32", False), ("fp32", precision, False), ("fp32", precision, True), (precision, precision, False)]
     for of_works, of_queries, twice in ways if precision != "fp32" else ways[:1]:
         if of_works != indexed:
-            vectors = exact_works if of_works == "fp32" else encoded(texts, of_works, cache)
+            vectors = exact_works if of_works == "fp32" else encoded(texts, of_works, cache, device)
             index, indexed = VectorIndex(vectors.shape[1]), of_works
             for first in range(0, len(ids), 65_536):
                 index.add(ids[first : first + 65_536], vectors[first : first + 65_536])
-        near = exact_queries if of_queries == "fp32" else encoded(asked, of_queries, cache)
+            index.place(None if device == "cpu" else device)
+        near = exact_queries if of_queries == "fp32" else encoded(asked, of_queries, cache, device)
         name = of_works if of_works == of_queries else f"{of_works} works, {of_queries} queries"
         if twice:  # as the linker does
             best_two = index.search(near, 2).scores
@@ -90,9 +91,9 @@ def measure(works_file: Path, references: Path, precision: str, cache: Path) -> 
     return figures
 
 
-def encoded(texts: Sequence[str], precision: Any, cache: Path) -> Single:
+def encoded(texts: Sequence[str], precision: Any, cache: Path, device: str) -> Single:
     """Return the vectors, float32 [n, dim]; each chunk is cached in a file."""
-    encoder = Encoder(device="cpu", precision=precision)
+    encoder = Encoder(device=device, precision=precision)
     chunks = track(range(0, len(texts), CHUNK), f"encoding, {precision}")
     return np.concatenate([encode_once(texts[first : first + CHUNK], encoder, "TVL", cache) for first in chunks])
 

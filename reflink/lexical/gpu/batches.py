@@ -55,6 +55,8 @@ class Batch:
         self._bounds = sent(device, queries.floors)
         self._best = empty((self._number, k), np.int64), empty((self._number, k), np.float64), empty(self._number, np.int64)
         self.bounds = queries.floors
+        # Thread blocks of a kernel that learns on the device how much work there is.
+        self._width: Final = kernels.WIDTH * device.processors
 
     def search(self) -> Found | None:
         """Return the best rows of each query; None if there was no room for all rows to verify."""
@@ -94,11 +96,11 @@ class Batch:
     def _count(self) -> None:
         """Write the greatest count of each block and query."""
         segment = self._segment
-        group = min(kernels.GROUP, self._number)
+        group = min(kernels.GROUP, -(-self._number // kernels.GROUPS))
         segment.device.launch(
-            "greatest_counts", segment.blocks * -(-self._number // group), (kernels.LANES, min(kernels.COUNTING, group)),
-            segment.bits, segment.stride, segment.sizes, segment.texts, *self._plan(), self._ends, self._bounds,
-            self._number, group, segment.work["greatest"],
+            "greatest_counts", segment.device.processors, (kernels.LANES, kernels.COUNTING), segment.bits, segment.stride,
+            segment.sizes, segment.texts, *self._plan(), self._ends, self._bounds, self._number, segment.blocks, group,
+            segment.work["greatest"],
         )  # fmt: skip
 
     def _pairs_to_try(self) -> None:
@@ -122,7 +124,7 @@ class Batch:
         """Write the rows of the pairs that have the count needed; ``pairs`` and ``found`` are counters."""
         segment, work = self._segment, self._segment.work
         segment.device.launch(
-            "rows_of_pairs", segment.device.width, _WARPS, segment.bits, segment.stride, segment.texts, *self._plan(),
+            "rows_of_pairs", self._width, _WARPS, segment.bits, segment.stride, segment.texts, *self._plan(),
             self._number, work["pairs"], work["required"], work["counters"][pairs:], limit, work["near"], segment.room,
             work["counters"][found:],
         )  # fmt: skip
@@ -132,7 +134,7 @@ class Batch:
         segment, work, number = self._segment, self._segment.work, self._number
         hits, room = (work["scores"], work["row_ranks"]), near.shape[1]
         segment.device.launch(
-            "hits_of_rows", segment.device.width, _BLOCK, segment.codes, segment.offsets, segment.sizes, segment.ranks,
+            "hits_of_rows", self._width, _BLOCK, segment.codes, segment.offsets, segment.sizes, segment.ranks,
             segment.alive, work["present"], self._ends, self._bounds, near, room, size, *hits, work["next"], work["heads"],
         )  # fmt: skip
         segment.device.launch(

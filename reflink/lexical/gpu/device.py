@@ -13,8 +13,6 @@ from reflink.errors import DeviceMissing, PackageMissing
 from reflink.lexical.gpu import kernels
 
 Array = npt.NDArray[Any]
-#: Thread blocks per multiprocessor of a kernel that learns on the device how much work there is.
-_WIDTH: Final = 8
 
 
 class Device(Protocol):
@@ -26,8 +24,8 @@ class Device(Protocol):
         ...
 
     @property
-    def width(self) -> int:
-        """Thread blocks that fill the device."""
+    def processors(self) -> int:
+        """Number of multiprocessors."""
         ...
 
     def active(self) -> AbstractContextManager[None]:
@@ -85,7 +83,7 @@ class CudaDevice:
             self._stream: Final = cupy.cuda.Stream(non_blocking=True)
             module = cupy.RawModule(code=kernels.source(), options=(*kernels.OPTIONS, *kernels.definitions()))
             self._kernels: Final = {kernel: module.get_function(kernel) for kernel in kernels.NAMES}
-            self.width: Final = _WIDTH * int(self._device.attributes["MultiProcessorCount"])
+            self.processors: Final = int(self._device.attributes["MultiProcessorCount"])
 
     @contextmanager
     def active(self) -> Iterator[None]:

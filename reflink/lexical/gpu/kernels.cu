@@ -11,6 +11,10 @@ typedef unsigned short Code;
 typedef long long Int;
 
 #define ALL_LANES 0xffffffffu
+#ifndef OPAQUE
+// The compiler does not look through the value: an address plus an offset stays one instruction.
+#define OPAQUE(value) asm("" : "+l"(value))
+#endif
 #define PLANES 9
 
 // As bounds.score. Every operation rounds as on the CPU: there is no product followed by a sum.
@@ -54,20 +58,26 @@ __device__ inline Word add_eight(Word* planes, const Word* x) {
     return add(planes[2], e, f);
 }
 
+__device__ inline Word word_at(Word address, int place) {
+    return __ldg((const Word*)(address + (Word)sizeof(Word) * (unsigned)place));
+}
+
 // Count in how many of `number` bitmaps, a multiple of 16, each row is. `words`: this lane's word of the block's first bitmap.
 __device__ inline void count(const Word* __restrict__ words, const int* __restrict__ places, int number, Word* planes) {
 #pragma unroll
     for (int p = 0; p < PLANES; p++) planes[p] = 0;
+    Word address = (Word)words;
+    OPAQUE(address);
     const int4* list = (const int4*)places;
     for (int at = 0; at < number; at += 16, list += 4) {
         Word x[16];
 #pragma unroll
         for (int part = 0; part < 4; part++) {
             int4 four = list[part];
-            x[4 * part] = words[four.x];
-            x[4 * part + 1] = words[four.y];
-            x[4 * part + 2] = words[four.z];
-            x[4 * part + 3] = words[four.w];
+            x[4 * part] = word_at(address, four.x);
+            x[4 * part + 1] = word_at(address, four.y);
+            x[4 * part + 2] = word_at(address, four.z);
+            x[4 * part + 3] = word_at(address, four.w);
         }
         Word a = add_eight(planes, x), b = add_eight(planes, x + 8);
         Word carry = add(planes[3], a, b);
@@ -172,32 +182,32 @@ extern "C" __global__ void plans(
 }
 
 // Write the greatest count of each block and query to `greatest`, uint16 [blocks, queries]; 0 where no size in the block can
-// reach the bound. A thread block counts `group` queries in a block of rows; its warps take one query after the other. Thread
-// blocks are ordered by block of rows and then by query, so that all queries read a block's bitmaps from the caches.
-extern "C" __global__ void __launch_bounds__(COUNTING * LANES, 2) greatest_counts(
+// reach the bound. A task is a block of rows and `group` queries. Thread blocks, one per multiprocessor, take every gridDim-th
+// task, and their warps one query of it after the other, without waiting for each other. So a multiprocessor has the bitmaps of
+// one block of rows in its cache, and L2 those of the few blocks that all of them are at.
+extern "C" __global__ void __launch_bounds__(COUNTING * LANES, 1) greatest_counts(
     const Word* __restrict__ bits, Int stride, const Code* __restrict__ sizes, Int rows, const int* __restrict__ places,
-    const int* __restrict__ numbers, const Int* __restrict__ ends, const double* __restrict__ bounds, Int queries, Int group,
-    unsigned short* greatest
+    const int* __restrict__ numbers, const Int* __restrict__ ends, const double* __restrict__ bounds, Int queries, Int blocks,
+    Int group, unsigned short* greatest
 ) {
-    __shared__ int taken;
-    Int groups = (queries + group - 1) / group;
-    Int block = blockIdx.x / groups, first = blockIdx.x % groups * group;
-    Int end = first + group < queries ? first + group : queries;
-    int lane = threadIdx.x;
-    if (threadIdx.x == 0 && threadIdx.y == 0) taken = 0;
+    __shared__ unsigned taken;
+    unsigned lane = threadIdx.x, width = (unsigned)group, groups = ((unsigned)queries + width - 1) / width;
+    if (lane == 0 && threadIdx.y == 0) taken = 0;
     __syncthreads();
-    Int from = sizes[block * BLOCK], to = sizes[last_of(block, rows)];
-    const Word* words = bits + block * stride + lane;
     for (;;) {
-        int next = 0;
-        if (lane == 0) next = atomicAdd(&taken, 1);
-        Int query = first + __shfl_sync(ALL_LANES, next, 0);
-        if (query >= end) break;
+        unsigned next = 0;
+        if (lane == 0) next = atomicAdd(&taken, 1u);
+        next = __shfl_sync(ALL_LANES, next, 0);
+        unsigned turn = next / width, task = blockIdx.x + turn * gridDim.x;
+        Int block = task / groups, query = (Int)(task - (unsigned)block * groups) * group + (next - turn * width);
+        if (block >= blocks) break;
+        if (query >= queries) continue;
         unsigned value = 0;
         int number = numbers[query];
+        Int from = sizes[block * BLOCK], to = sizes[last_of(block, rows)];
         if (number > 0 && reachable(bounds[query], ends[query + 1] - ends[query], from, to)) {
             Word planes[PLANES];
-            count(words, places + query * COUNTED, number, planes);
+            count(bits + block * stride + lane, places + query * COUNTED, number, planes);
             value = __reduce_max_sync(ALL_LANES, greatest_of(planes));
         }
         if (lane == 0) greatest[block * queries + query] = (unsigned short)value;

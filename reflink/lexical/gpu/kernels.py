@@ -14,12 +14,15 @@ LANES: Final = WORDS
 COUNTED: Final = 496
 #: Words of 32 bits in a set of trigrams. It has a bit for any uint16, so a damaged file causes no access out of bounds.
 SET: Final = 2048
-#: Max warps of a thread block that counts, and max queries that it counts in a block of rows.
-COUNTING: Final = 16
-GROUP: Final = 128
+#: Warps of a thread block that counts, and the queries that it counts in a block of rows: 1/GROUPS of a batch, at most GROUP.
+COUNTING: Final = 32
+GROUPS: Final = 4
+GROUP: Final = 256
 #: Threads of the other thread blocks, and their warps.
 THREADS: Final = 128
 WARPS: Final = THREADS // LANES
+#: Thread blocks per multiprocessor of a kernel that learns on the device how much work there is.
+WIDTH: Final = 8
 #: Threads that share the trigrams of one row.
 PARTS: Final = 8
 #: Blocks tried first for a query: the blocks are divided into this many shares, and the best block of each is tried.

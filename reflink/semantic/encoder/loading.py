@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import torch
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging
 
+from reflink.gpu.program import compiled
 from reflink.semantic.encoder.bert import Bert
-from reflink.semantic.encoder.model import pooling_of
+from reflink.semantic.encoder.fused import SOURCE, FusedBert
+from reflink.semantic.encoder.model import Pooling, pooling_of
 from reflink.semantic.encoder.passes import Forward, Passes
 from reflink.semantic.encoder.pooled import Padded
 from reflink.semantic.encoder.precision import Precision
@@ -21,7 +25,8 @@ from reflink.semantic.encoder.tokens import Tokeniser
 def load(model: str | Path, device: str, precision: Precision, token_budget: int) -> tuple[Passes | Published, Path]:
     """Return the backend and the folder of a model, which is a folder or a name on the Hugging Face hub.
 
-    ``Bert`` runs plain BERT with one pooling, ``Padded`` other transformers with one pooling, ``Published`` any other model.
+    ``Bert`` runs plain BERT with one pooling (``FusedBert`` on a GPU), ``Padded`` other transformers with one pooling, and
+    ``Published`` any other model.
     Raises ModelNotFound, ImportError, OSError or ValueError.
     """
     with quiet():
@@ -35,12 +40,16 @@ def load(model: str | Path, device: str, precision: Precision, token_budget: int
         )
         positions = getattr(transformer.config, "max_position_embeddings", None) or tokenizer.model_max_length
         tokeniser = Tokeniser(tokenizer, min(pooling.max_tokens or positions, positions, tokenizer.model_max_length))
-        forward: Forward
-        if Bert.fits(transformer.config):
-            forward = Bert(transformer, pooling, device, precision)
-        else:
-            forward = Padded(transformer, pooling, device, precision, tokeniser.padding)
-        return Passes(tokeniser, forward, token_budget), folder
+        return Passes(tokeniser, _forward(transformer, pooling, device, precision, tokeniser.padding), token_budget), folder
+
+
+def _forward(transformer: Any, pooling: Pooling, device: str, precision: Precision, padding: int) -> Forward:
+    if not Bert.fits(transformer.config):
+        return Padded(transformer, pooling, device, precision, padding)
+    place, constants = torch.device(device), FusedBert.constants(transformer.config)
+    if place.type == "cuda" and precision == "fp16" and constants and (kernels := compiled(SOURCE, constants, place)):
+        return FusedBert(transformer, pooling, place, kernels)
+    return Bert(transformer, pooling, device, precision)
 
 
 @contextlib.contextmanager

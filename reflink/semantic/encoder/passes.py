@@ -19,8 +19,9 @@ from reflink.semantic.encoder.spent import Spent
 from reflink.semantic.encoder.token_budget import TokenBudget, is_out_of_memory
 from reflink.semantic.encoder.tokens import Integers, Tokeniser, Tokens
 
-#: Texts tokenised at a time. A GPU computes one chunk while the next is tokenised.
+#: Texts tokenised at a time, on a CPU and on a GPU, which computes one chunk while the next is tokenised.
 CHUNK: Final = 8192
+GPU_CHUNK: Final = 2048
 
 #: Min tokens of a pass when a chunk is divided among cores: with fewer, starting the pass would dominate its cost.
 LEAST_TOKENS: Final = 256
@@ -64,9 +65,10 @@ class Passes:
         """Return unit vectors, float32 [n, dim], in the order of the texts. Raises NoMemory if a single text does not fit."""
         vectors = np.empty((len(texts), self.dim), np.float32)
         done: Done = []
-        for first in range(0, len(texts), CHUNK):
+        size = GPU_CHUNK if self._forward.device.type == "cuda" else CHUNK
+        for first in range(0, len(texts), size):
             started = time.perf_counter()
-            tokens = self._tokeniser(texts[first : first + CHUNK])
+            tokens = self._tokeniser(texts[first : first + size])
             tokenised = time.perf_counter()
             done += [(rows + first, part) for rows, part in self._chunk(tokens)]
             self.tokens_read += len(tokens.flat)
@@ -75,7 +77,7 @@ class Passes:
         started = time.perf_counter()
         if done:
             # A copy from the device waits for it, so copy once at the end.
-            vectors[np.concatenate([rows for rows, _ in done])] = torch.cat([part for _, part in done]).cpu().numpy()
+            vectors[np.concatenate([rows for rows, _ in done])] = _on_host(torch.cat([part for _, part in done])).numpy()
         self.spent.model_s += time.perf_counter() - started
         return vectors
 
@@ -123,6 +125,14 @@ class Passes:
         if self._pool is None or self._pool[0] != number:
             self._pool = number, _single_threaded(number)
         return self._pool[1]
+
+
+def _on_host(vectors: Tensor) -> Tensor:
+    """Copy to host memory; from a GPU into pinned memory, which is several times as fast."""
+    if vectors.device.type != "cuda":
+        return vectors
+    host = torch.empty(vectors.shape, dtype=vectors.dtype, pin_memory=True)
+    return host.copy_(vectors)
 
 
 def _single_threaded(number: int) -> ThreadPoolExecutor:

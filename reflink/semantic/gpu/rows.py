@@ -17,7 +17,7 @@ GROUP: Final = 64
 
 #: Queries per pass over the matrix; scores (fp16) held at once; bytes of rows scored exactly at once.
 QUERIES: Final = 4096
-SCORES: Final = 16 << 20
+SCORES: Final = 32 << 20
 GATHERED: Final = 1 << 30
 
 #: Rows sent to the device at a time.

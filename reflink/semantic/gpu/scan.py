@@ -5,9 +5,8 @@
 3. So a group whose maximum is lower than that score by more than the error of the product holds none of the best rows.
 4. If this does not exclude every group that was not scored in step 2, score the remaining possible groups too.
 
-The error of a product is at most the sum of three terms: the length of the rounding error of the query in fp16; four times the
-error of rounded float32 sums, which leaves room for hardware that truncates; one step of fp16 for storing the score.
-Dead rows count in the maxima and nowhere else: they can cost the scoring of another group, but never a hit.
+``products`` has the arithmetic and the bound of its error. Dead rows count in the maxima and nowhere else: they can cost the
+scoring of another group, but never a hit.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 import torch
 
 from reflink.semantic.cpu.rows import Single, View
-from reflink.semantic.cpu.scanning import Found, error_of_sums
+from reflink.semantic.cpu.scanning import Found
 from reflink.semantic.gpu import rows as places
+from reflink.semantic.gpu.products import FEW, Products, chosen, error_of_products
 
 #: Groups scored exactly in step 2, in addition to k.
 MORE: Final = 5
-#: A step of fp16 just below 1, the highest score.
-STEP: Final = 2.0**-11
 
 
 def scan(view: View, queries: Single, k: int) -> Iterator[Found]:
@@ -36,71 +35,102 @@ def scan(view: View, queries: Single, k: int) -> Iterator[Found]:
 
 def _scan_queries(part: places.Part, queries: Single, k: int) -> Iterator[Found]:
     base, matrix, alive = part
+    products = chosen(matrix.device, matrix.shape[1])
     for first in range(0, len(queries), places.QUERIES):
-        batch = torch.from_numpy(queries[first : first + places.QUERIES]).to(matrix.device)
-        for query_of, rows, scores in _scan_part(matrix, alive, batch, k):
+        batch = torch.from_numpy(queries[first : first + places.QUERIES])
+        for query_of, rows, scores in scan_part(matrix, alive, batch, k, products):
             yield query_of.cpu().numpy() + first, rows.cpu().numpy() + base, scores.cpu().numpy()
 
 
-def _scan_part(
-    matrix: torch.Tensor, alive: torch.Tensor, queries: torch.Tensor, k: int
+def scan_part(
+    matrix: torch.Tensor, alive: torch.Tensor, queries: torch.Tensor, k: int, products: Products
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-    maxima, error = _maxima(matrix, queries)
-    groups = maxima.shape[1]
-    chosen_groups = min(k + MORE, groups)
-    highest, chosen = maxima.topk(min(chosen_groups + 1, groups), dim=1)
-    at_once = max(1, places.GATHERED // (chosen_groups * places.GROUP * matrix.shape[1] * 10))
-    kth = torch.empty(len(queries), dtype=torch.float32, device=matrix.device)
-    for first in range(0, len(queries), at_once):
-        here = slice(first, min(first + at_once, len(queries)))
-        scores = _score(matrix, alive, chosen[here, :chosen_groups], queries[here])
+    """Yield query, row and score of the candidates among the rows ``matrix`` fp16 [rows, dim], in whole groups.
+
+    ``queries``: float32 [n, dim], in host memory.
+    """
+    number, groups = len(queries), len(matrix) // places.GROUP
+    given, queries = queries, queries.to(matrix.device)
+    maxima = _maxima(matrix, queries, products)
+    first_groups = min(k + MORE, groups)
+    highest, groups_of = _highest(maxima, min(first_groups + 1, groups), products)
+    at_once = products.exact_at_once(matrix.shape[1], first_groups)
+    if number <= FEW:
+        scores = products.exact(matrix, alive, groups_of[:, :first_groups], queries)
+        if (found := _decided_on_host(scores, highest, groups_of, error_of_products(given), k)) is not None:
+            query_of, rows, values = map(torch.from_numpy, found)
+            yield query_of, rows, values
+            return
+    kth = torch.empty(number, dtype=torch.float32, device=matrix.device)
+    for first in range(0, number, at_once):
+        here = slice(first, min(first + at_once, number))
+        scores = products.exact(matrix, alive, groups_of[here, :first_groups], queries[here])
         wanted = min(k, scores.shape[1])
         kth[here] = scores.topk(wanted, dim=1).values[:, -1] if wanted == k else -torch.inf
         query_of, column = torch.nonzero((scores >= kth[here, None]) & torch.isfinite(scores), as_tuple=True)
-        group = chosen[here][query_of, column // places.GROUP]
+        group = groups_of[here][query_of, column // places.GROUP]
         yield query_of + first, group * places.GROUP + column % places.GROUP, scores[query_of, column]
-    if chosen_groups == groups:
+    if first_groups == groups:
         return
-    bound = (kth - error).half()
-    undecided = torch.nonzero(highest[:, chosen_groups] >= bound).flatten()
+    bound = (kth - error_of_products(queries)).half()
+    undecided = torch.nonzero(highest[:, first_groups] >= bound).flatten()
     if not len(undecided):
         return
-    maxima[undecided[:, None], chosen[undecided, :chosen_groups]] = torch.nan  # already scored: NaN compares false
+    maxima[undecided[:, None], groups_of[undecided, :first_groups]] = torch.nan  # already scored: NaN compares false
     several = max(1, places.SCORES // groups)
     for first in range(0, len(undecided), several):
         query = undecided[first : first + several]
-        of, group = torch.nonzero(maxima[query] >= bound[query, None], as_tuple=True)
-        for start in range(0, len(of), at_once * chosen_groups):
-            some = slice(start, start + at_once * chosen_groups)
+        of, group = torch.nonzero(maxima[query, :groups] >= bound[query, None], as_tuple=True)
+        for start in range(0, len(of), at_once * first_groups):
+            some = slice(start, start + at_once * first_groups)
             query_rows = query[of[some]]
-            scores = _score(matrix, alive, group[some, None], queries[query_rows])
+            scores = products.exact(matrix, alive, group[some, None], queries[query_rows])
             pair, column = torch.nonzero((scores >= kth[query_rows, None]) & torch.isfinite(scores), as_tuple=True)
             yield query_rows[pair], group[some][pair] * places.GROUP + column, scores[pair, column]
 
 
-def _maxima(matrix: torch.Tensor, queries: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the highest score of each group, fp16 [n, groups], and each query's max error of these scores, float32 [n]."""
-    half = queries.half()
-    error = (queries - half.float()).double().norm(dim=1) * 1.01 + 4 * error_of_sums(matrix.shape[1]) + STEP
-    number, rows = len(queries), len(matrix)
-    maxima = torch.empty((number, rows // places.GROUP), dtype=torch.float16, device=matrix.device)
-    step = max(1, places.SCORES // number // places.GROUP) * places.GROUP
-    scores = torch.empty(number * min(step, rows), dtype=torch.float16, device=matrix.device)
-    for first in range(0, rows, step):
-        block = matrix[first : first + step]
-        product = scores[: number * len(block)].view(number, len(block))
-        torch.mm(half, block.T, out=product)
-        groups = slice(first // places.GROUP, (first + len(block)) // places.GROUP)
-        torch.amax(product.view(number, -1, places.GROUP), dim=2, out=maxima[:, groups])
-    return maxima, error.float()
+def _decided_on_host(
+    scores: torch.Tensor, highest: torch.Tensor, groups_of: torch.Tensor, error: torch.Tensor, k: int
+) -> Found | None:
+    """Return the candidates of few queries, chosen on the host: one copy is faster than many small operations on a device.
 
-
-def _score(matrix: torch.Tensor, alive: torch.Tensor, groups: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
-    """Return the exact scores of all rows of ``groups`` [n, m] against ``queries`` [n, dim]: [n, m * GROUP], -inf if dead.
-
-    float64 holds every sum exactly (see VectorIndex), so the order in which a device adds does not matter.
+    None if step 2 does not decide them all. ``error`` is in host memory.
     """
-    number, dim = queries.shape
-    rows = matrix.view(-1, places.GROUP, dim)[groups].view(number, -1, dim).double()
-    scores = torch.bmm(rows, queries.double()[:, :, None]).squeeze(2).float()
-    return scores.masked_fill(~alive.view(-1, places.GROUP)[groups].view(number, -1), -torch.inf)
+    # Numbers of groups are below 2**24, so float32 holds them.
+    copied = torch.cat([scores, highest.float(), groups_of.float()], dim=1).cpu().numpy()
+    of_rows, of_groups, groups = np.split(copied, (scores.shape[1], scores.shape[1] + highest.shape[1]), axis=1)
+    if k > of_rows.shape[1]:
+        return None
+    kth = np.partition(of_rows, -k, axis=1)[:, -k, None]
+    others = of_groups[:, of_rows.shape[1] // places.GROUP :]
+    if (others >= (kth - error.numpy()[:, None]).astype(np.float16)).any():
+        return None
+    query_of, column = np.nonzero((of_rows >= kth) & np.isfinite(of_rows))
+    rows = groups[query_of, column // places.GROUP].astype(np.int64) * places.GROUP + column % places.GROUP
+    return query_of, rows, of_rows[query_of, column]
+
+
+def _maxima(matrix: torch.Tensor, queries: torch.Tensor, products: Products) -> torch.Tensor:
+    """Return the highest score of each group: fp16 [n, groups], in whole sections of ``GROUP``, -inf behind the groups."""
+    groups = len(matrix) // places.GROUP
+    sections = -(-groups // places.GROUP)
+    maxima = torch.empty((len(queries), sections * places.GROUP), dtype=torch.float16, device=matrix.device)
+    maxima[:, groups:] = -torch.inf
+    products.maxima(matrix, queries, maxima)
+    return maxima
+
+
+def _highest(maxima: torch.Tensor, number: int, products: Products) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the ``number`` highest maxima of each query and their groups: [n, number], highest first.
+
+    They lie in the ``number`` sections with the highest maxima: each of those sections has a maximum at least as high as that
+    of any other section.
+    """
+    queries, sections = len(maxima), maxima.shape[1] // places.GROUP
+    if sections <= 2 * number:
+        highest, groups = maxima.topk(number, dim=1)
+        return highest, groups
+    best = products.of_groups(maxima).topk(number, dim=1).indices
+    inside = maxima.view(queries, sections, places.GROUP).gather(1, best[:, :, None].expand(-1, -1, places.GROUP))
+    highest, at = inside.flatten(1).topk(number, dim=1)
+    return highest, best.gather(1, at // places.GROUP) * places.GROUP + at % places.GROUP

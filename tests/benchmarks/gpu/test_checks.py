@@ -17,6 +17,7 @@ from tests.data import ROOT
 torch = pytest.importorskip("torch", reason="the encoder is an extra: pip install reflink-stream[semantic]")
 
 from benchmarks.gpu import __main__ as gpu  # noqa: E402 - needs torch
+from benchmarks.gpu import encoder as gpu_encoder  # noqa: E402
 from benchmarks.gpu import search as gpu_search  # noqa: E402
 
 
@@ -35,22 +36,24 @@ def some_texts(number: int) -> list[str]:
 
 
 def test_the_encoder_is_checked_and_timed(capsys: pytest.CaptureFixture[str]):
-    held, figures = gpu.encoder(some_texts(12), "cpu", budgets=(512,), calls=(4,))
+    held, figures = gpu_encoder.measure(some_texts(12), "cpu", budgets=(512,), calls=(4,))
     assert held
-    assert set(figures["rates"]) == {"token budget 512", "4 texts a call", "sentence-transformers"}
+    assert set(figures["rates"]) == {"model alone", "token budget 512", "4 texts a call", "sentence-transformers"}
+    assert 0 < figures["of_products"] < 1
     assert json.loads(json.dumps(figures)) == figures
     assert "of the time" in capsys.readouterr().out
 
 
-def test_the_path_from_texts_to_hits_is_checked_and_timed(capsys: pytest.CaptureFixture[str]):
-    held, figures = gpu.both(some_texts(6), 700, "cpu", batches=(3, 6))
+def test_the_path_from_texts_to_hits_is_checked_and_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    held, figures = gpu.both(some_texts(6), gpu_search.made(tmp_path, 700, 384), "cpu", batches=(3, 6))
     assert held
-    assert all(set(rates) == {"3", "6"} and min(rates.values()) > 0 for rates in figures["rates"].values())
+    assert set(figures["rates"]) == {"3", "6"}
+    assert min(figures["rates"].values()) > 0
     assert "of the aim of 25,000" in capsys.readouterr().out
 
 
-def test_the_search_is_checked_and_timed():
-    held, figures = gpu_search.measure(700, 16, "cpu", batches=(1, 8))
+def test_the_search_is_checked_and_timed(tmp_path: Path):
+    held, figures = gpu_search.measure(gpu_search.made(tmp_path, 700, 16), "cpu", batches=(1, 8))
     assert held
     assert set(figures["rates"]) == {"1", "8"}
 

@@ -1,4 +1,4 @@
-"""The queries of the benchmark of the lexical search on a GPU; ``simulated_segment`` tests its search."""
+"""The queries of the benchmark of the lexical search on a GPU; ``tests/reflink/lexical/gpu`` tests the search."""
 
 from __future__ import annotations
 

@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
-import pytest
 
 from reflink.lexical.gpu import kernels
+from tests.cuda.simulated import compiled, exports, launch
 from tests.data import ROOT
 
-HOST = Path(__file__).parent / "host"
+FUNCTIONS = Path(__file__).with_name("functions.h")
 SOURCE = ROOT / "reflink" / "lexical" / "gpu" / "kernels.cu"
-FLAGS = ("-std=c++20", "-O2", "-shared", "-fPIC", "-ffp-contract=off")
-#: The simulation has one state for all threads of the process.
-ONE = Lock()
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """Return the compiled kernels; skip the test if there is no C++ compiler."""
-    compiler = shutil.which("c++")
-    if compiler is None:
-        pytest.skip("no C++ compiler (c++) on the PATH: the kernels cannot be compiled for the CPU")
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "kernels.so"
-        sources = (f'-DKERNELS="{SOURCE}"', str(HOST / "kernels.cpp"))
-        command = [compiler, *FLAGS, *kernels.definitions(), *sources, "-o", str(target)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return ctypes.CDLL(str(target))
+    """Return the compiled kernels and functions of theirs; skip the test if there is no C++ compiler."""
+    code = SOURCE.read_text("utf-8")
+    return compiled(f'#include "cuda.h"\n{code}\n{FUNCTIONS.read_text("utf-8")}\n{exports(code)}', *kernels.definitions())
 
 
 def argument(value: Any) -> Any:
@@ -51,11 +36,11 @@ def argument(value: Any) -> Any:
 
 
 class SimulatedDevice:
-    """A ``Device`` with ``free`` bytes of memory. Two thread blocks fill it. ``launched``: the kernels in order."""
+    """A ``Device`` with ``free`` bytes of memory. ``launched``: the kernels in order."""
 
     def __init__(self, free: float = float("inf")) -> None:
         self.xp: Any = np
-        self.width = 2
+        self.processors = 2
         self.free = free
         self.launched: list[str] = []
         self._active = False
@@ -85,12 +70,6 @@ class SimulatedDevice:
 
     def launch(self, kernel: str, grid: int, threads: tuple[int, int], *arguments: Any) -> None:
         assert self._active
-        assert 0 < grid < 2**31
         assert threads[0] * threads[1] <= 1024
-        given = [argument(each) for each in arguments]
-        address = ctypes.c_void_p.in_dll(self._library, f"launch_{kernel}").value
-        assert address is not None
-        prototype = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_int, *[type(each) for each in given])
         self.launched.append(kernel)
-        with ONE:
-            prototype(address)(grid, *threads, *given)
+        launch(self._library, kernel, (grid, 1), threads, [argument(each) for each in arguments])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from benchmarks.gpu import lexical as gpu_lexical
 from reflink.errors import DeviceTooSmall
 from reflink.lexical.cpu import bounds, plain, searching
 from reflink.lexical.gpu import kernels
+from reflink.lexical.gpu.batches import Found
 from reflink.lexical.gpu.segment import DeviceSegment
 from reflink.lexical.layout import BLOCK, WORDS, Codes, Floats, Ints, LiveRows, build
 from reflink.lexical.queries import Queries
@@ -151,12 +153,17 @@ def test_the_benchmark_checks_and_times(
     monkeypatch.setattr(gpu_lexical, "kinds_of_queries", lambda *given: {"with target": kinds(*given)["with target"]})
     if not right:
         search = DeviceSegment.search
-        monkeypatch.setattr(DeviceSegment, "search", lambda *given: search(*given)._replace(scores=np.zeros((12, 2))))
+
+        def wrong(*given: Any) -> Found:
+            found = search(*given)
+            return found._replace(scores=np.zeros_like(found.scores))
+
+        monkeypatch.setattr(DeviceSegment, "search", wrong)
     works = ROOT / "examples" / "works.jsonl"
     held, figures = gpu_lexical.measure(works, BLOCK + 10, "T", device=SimulatedDevice(), checked=12, batches=(1, 12), rounds=1)
     assert held == right
     assert set(figures["cases"]["with target"]["device_us"]) == {"1", "12"}
-    assert ("held" in capsys.readouterr().out) == right
+    assert ("BROKEN with target" in capsys.readouterr().out) != right
 
 
 def test_rows_are_credited_for_bitmaps_that_are_not_counted() -> None:

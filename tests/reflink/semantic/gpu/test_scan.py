@@ -1,17 +1,28 @@
-"""The search on a torch device, here the CPU, gives the hits of the search in numba bit for bit."""
+"""The search on a torch device, here the CPU, gives the hits of the search in numba bit for bit: by torch and by kernels."""
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
 
+from reflink.gpu.program import source
 from reflink.semantic import VectorIndex
 from reflink.semantic.cpu.rows import View
+from reflink.semantic.gpu import products as deviceproducts
 from reflink.semantic.gpu import rows as device
 from reflink.semantic.gpu import scan as devicescan
+from reflink.semantic.gpu.products import ByKernels, ByTorch, Products
+from tests.cuda.simulated import Simulated
 
 DIM = 384
 Vectors = npt.NDArray[np.float64]
+
+
+@pytest.fixture(autouse=True, params=["torch", "kernels"])
+def products(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Products:
+    chosen = ByTorch() if request.param == "torch" else ByKernels(Simulated(source(deviceproducts.SOURCE), {"DIM": DIM}))
+    monkeypatch.setattr(devicescan, "chosen", lambda *_: chosen)
+    return chosen
 
 
 def clustered(rng: np.random.Generator, number: int, centres: int, noise: float) -> Vectors:
@@ -35,7 +46,7 @@ def test_hits_equal_those_of_the_cpu_bit_for_bit(noise: float, monkeypatch: pyte
     index = VectorIndex(DIM)
     vectors = clustered(rng, 3000, 40, noise)
     index.add([f"{n:05}" for n in rng.permutation(3000)], vectors)
-    queries = np.concatenate([vectors[:12], vectors[:12] + 0.2 * rng.standard_normal((12, DIM))])
+    queries = np.concatenate([vectors[:3], vectors[:3] + 0.2 * rng.standard_normal((3, DIM))])
     for k in (1, 40):
         same(index, queries, k)
     index.remove([f"{n:05}" for n in range(0, 3000, 3)])
@@ -71,7 +82,8 @@ def test_removed_rows_with_the_best_scores_hide_no_hit() -> None:
     same(index, query[None], 5)
 
 
-def test_the_errors_of_the_products_are_within_the_bound() -> None:
+@pytest.mark.parametrize("number", [3, 40])
+def test_the_errors_of_the_products_are_within_the_bound(number: int, products: Products) -> None:
     rng = np.random.default_rng(4)
     index = VectorIndex(DIM)
     index.add([str(n) for n in range(1024)], clustered(rng, 1024, 5, 0.3))
@@ -79,9 +91,36 @@ def test_the_errors_of_the_products_are_within_the_bound() -> None:
     view: View = index._rows.view
     assert view.device is not None
     ((_, matrix, _),) = view.device.read(view)
-    queries = matrix[:200].float() + 0.003 * torch.randn(200, DIM, generator=torch.Generator().manual_seed(1))
+    queries = matrix[:number].float() + 0.003 * torch.randn(number, DIM, generator=torch.Generator().manual_seed(1))
     queries /= queries.norm(dim=1, keepdim=True)
-    maxima, error = devicescan._maxima(matrix, queries)
-    exact = (queries.double() @ matrix.double().T).view(200, -1, device.GROUP).amax(2)
-    assert ((maxima.double() - exact).abs() <= error.double()[:, None]).all()
+    error = deviceproducts.error_of_products(queries)
+    maxima = torch.full((number, 20), torch.nan, dtype=torch.float16)
+    products.maxima(matrix, queries, maxima)
+    exact = (queries.double() @ matrix.double().T).view(number, -1, device.GROUP).amax(2)
+    assert ((maxima[:, : exact.shape[1]].double() - exact).abs() <= error.double()[:, None]).all()
+    assert maxima[:, exact.shape[1] :].isnan().all()
     assert float(error.max()) < 1.2e-3
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_few_queries_have_the_same_hits(number: int) -> None:
+    """They are chosen on the host, unless more groups may hold one of the best."""
+    rng = np.random.default_rng(6)
+    index = VectorIndex(DIM)
+    vectors = clustered(rng, 9000, 900, 0.4)
+    index.add([f"{n:05}" for n in rng.permutation(9000)], vectors)
+    for k in (1, 3, 100):
+        same(index, vectors[:number] + 0.1 * rng.standard_normal((number, DIM)), k)
+    index.remove([f"{n:05}" for n in range(8995)])
+    same(index, vectors[:number], 10)
+
+
+def test_exact_scores_are_those_of_the_definition(products: Products) -> None:
+    rng = np.random.default_rng(7)
+    matrix = torch.from_numpy(clustered(rng, 320, 9, 0.4).astype(np.float16) / 20)
+    queries = torch.from_numpy((rng.integers(-(2**26), 2**26, (3, DIM)) / 2**28).astype(np.float32))
+    alive, groups = torch.from_numpy(rng.random(320) < 0.8), torch.from_numpy(rng.integers(0, 5, (3, 2)))
+    found = products.exact(matrix, alive, groups, queries)
+    scores = (queries.double() @ matrix.double().T).float().masked_fill(~alive, -torch.inf).view(3, 5, device.GROUP)
+    expected = torch.stack([scores[query, groups[query]].flatten() for query in range(3)])
+    assert found.numpy().tobytes() == expected.numpy().tobytes()

@@ -1,9 +1,11 @@
-// What kernels.cu uses of CUDA C++, for the CPU. A thread of a kernel is a fiber (ucontext). The thread blocks of a launch run
+// What our kernels use of CUDA C++, for the CPU. A thread of a kernel is a fiber (ucontext). The thread blocks of a launch run
 // one after the other; the fibers of a block take turns: a fiber runs until it waits for its block or its warp, or ends.
 
 #pragma once
 #include <ucontext.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -16,15 +18,20 @@
 #define __global__
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __forceinline__ inline
+#define OPAQUE(value)
 
 struct uint3 { unsigned x, y, z; };
 struct int4 { int x, y, z, w; };
+struct uint2 { unsigned x, y; };
+struct uint4 { unsigned x, y, z, w; };
+struct float4 { float x, y, z, w; };
 static uint3 gridDim, blockDim, blockIdx, threadIdx;
 
 namespace host {
 
 constexpr int kWarp = 32;
-constexpr size_t kStack = 64 << 10;
+constexpr size_t kStack = 32 << 10;
 enum State { READY, AT_WARP, AT_BLOCK, ENDED };
 
 struct Fiber {
@@ -63,6 +70,7 @@ inline void enter() {
 // next exchange but one before all have read this one.
 template <class T> char (*exchange(unsigned mask, T value))[8] {
     static_assert(sizeof(T) <= 8);
+    if (running / kWarp * kWarp + kWarp > (int)(blockDim.x * blockDim.y)) fail("a warp that exchanges values is whole");
     if (mask != 0xffffffffu) fail("only whole warps exchange values");
     char(*place)[8] = values[fibers[running].exchanges++ % 2];
     std::memcpy(place[running], &value, sizeof(T));
@@ -96,7 +104,7 @@ inline bool all(int first, int end, State state) {
 
 inline void run_block() {
     int number = blockDim.x * blockDim.y;
-    if (number % kWarp || number > 1024) fail("a thread block has whole warps, at most 32");
+    if (number > 1024) fail("a thread block has at most 1,024 threads");
     while ((int)fibers.size() < number) fibers.emplace_back();
     for (int at = 0; at < number; at++) {
         Fiber& fiber = fibers[at];
@@ -109,10 +117,12 @@ inline void run_block() {
         makecontext(&fiber.context, enter, 0);
     }
     for (;;) {
-        for (int warp = 0; warp < number; warp += kWarp)
-            while (run_ready(warp, warp + kWarp))
-                if (all(warp, warp + kWarp, AT_WARP))
-                    for (int lane = 0; lane < kWarp; lane++) fibers[warp + lane].state = READY;
+        for (int warp = 0; warp < number; warp += kWarp) {
+            int end = std::min(number, warp + kWarp);
+            while (run_ready(warp, end))
+                if (all(warp, end, AT_WARP))
+                    for (int at = warp; at < end; at++) fibers[at].state = READY;
+        }
         bool waiting = false;
         for (int at = 0; at < number; at++) {
             if (fibers[at].state == AT_WARP) fail("some threads of a warp wait for others, which do not come");
@@ -124,14 +134,14 @@ inline void run_block() {
 
 template <auto Kernel> struct Launch;
 template <class... A, void (*Kernel)(A...)> struct Launch<Kernel> {
-    static void call(int grid, int x, int y, A... given) {
+    static void call(int grid_x, int grid_y, int x, int y, A... given) {
         auto start = [&] { Kernel(given...); };
         arguments = &start;
         body = [](void* held) { (*static_cast<decltype(start)*>(held))(); };
-        gridDim = {(unsigned)grid, 1, 1};
+        gridDim = {(unsigned)grid_x, (unsigned)grid_y, 1};
         blockDim = {(unsigned)x, (unsigned)y, 1};
-        for (int block = 0; block < grid; block++) {
-            blockIdx = {(unsigned)block, 0, 0};
+        for (unsigned block = 0; block < gridDim.x * gridDim.y; block++) {
+            blockIdx = {block % gridDim.x, block / gridDim.x, 0};
             run_block();
         }
     }
@@ -158,6 +168,12 @@ inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
     }
     return value;
 }
+
+template <class T> T __ldg(const T* at) { return *at; }
+inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
+inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+using std::max;
+using std::min;
 
 inline int __popcll(unsigned long long word) { return __builtin_popcountll(word); }
 inline int __ffsll(long long word) { return __builtin_ffsll(word); }

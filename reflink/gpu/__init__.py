@@ -1,0 +1,1 @@
+"""CUDA C++ kernels: ``program`` compiles and launches them by CuPy; ``*.cuh`` are their common functions."""
