@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from reflink.catalog import Catalog
@@ -107,8 +106,9 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         They carry the catalog offset, model, policy and share of absent works of the semantic stage. Its catalog is the older
         of both versions, and the verdict here assumes the same share.
         """
-        with nullcontext() if self._placement is None else self._placement.report_full():
+        if self._placement is None:
             return self._handle(batch, view)
+        return self._placement.searched(lambda: self._handle(batch, view))
 
     def _handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
         output, watch = Output(), Stopwatch()

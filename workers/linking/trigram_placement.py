@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reflink.errors import DeviceMissing, DeviceTooSmall, PackageMissing
 from reflink.lexical import LexicalIndex
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from reflink.lexical.gpu.device import Device
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 def chosen_device(settings: FallbackSettings) -> Device | None:
@@ -44,9 +46,11 @@ class TrigramPlacement:
 
     def place(self, trigrams: LexicalIndex) -> None:
         """Move the large segments to the device. Raises DeviceFull if they do not fit."""
+        if self.device is not None:
+            _return_memory_of_torch()
         try:
             trigrams.place(self.device, **self._options)
-        except DeviceTooSmall as error:
+        except (DeviceTooSmall, MemoryError) as error:
             raise DeviceFull(
                 f"the trigrams of the catalog, {len(trigrams)} texts, do not fit: {error}; REFLINK_SEARCH_DEVICE=cpu searches "
                 "on the processor"
@@ -66,13 +70,27 @@ class TrigramPlacement:
             log.warning("new trigrams do not fit the device: searched on the CPU", extra={"texts": placed.refused})
         self._refused = placed.refused > 0
 
-    @contextmanager
-    def report_full(self) -> Iterator[None]:
-        """Convert a failed allocation on the device to DeviceFull. A search allocates little, so others fill the device."""
+    def searched(self, search: Callable[[], T]) -> T:
+        """Return the result of ``search``. Raises DeviceFull if the device has no memory for it.
+
+        A search allocates little. In a process with a linker PyTorch may keep the rest of the memory for later: it is returned,
+        and the search repeated.
+        """
         try:
-            yield
-        except MemoryError as error:
+            return search()
+        except MemoryError:
             if self.device is None:
                 raise
+            _return_memory_of_torch()
+        try:
+            return search()
+        except MemoryError as error:
             reason = " ".join(str(error).split())[:300]
             raise DeviceFull(f"no memory for a search: {reason}; no data is lost: stop other programs on the GPU") from None
+
+
+def _return_memory_of_torch() -> None:
+    if "torch" in sys.modules:
+        import torch
+
+        torch.cuda.empty_cache()

@@ -117,7 +117,7 @@ class Runtime:
         membership = Membership(self.settings, self.stage.name, self._slot)
         membership.remove_predecessor()
         # Warm before joining: partitions assigned to a worker that is still loading would wait for it.
-        with self.turns.loading:
+        with self.turns.loading(self.stage.name):
             started = time.monotonic()
             self.stage.warm()
             self.when_warm()

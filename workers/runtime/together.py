@@ -1,7 +1,7 @@
 """Several stages in one process. Each has its own runtime: consumer group, transactions, journal, threads and drain.
 
-They share the server of probes and metrics, and they load one after the other, so that each measures the free memory of a GPU
-after the others have taken theirs. The first stage that ends, ends all: the others drain, and the process reports its error.
+They share the server of probes and metrics, and they load in their order, so that each measures the free memory of a GPU after
+those before it have taken theirs. The first stage that ends, ends all: the others drain, and the process reports its error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Together:
         self._stopping = threading.Event()
         #: Port of /metrics and /health; None before the server has started.
         self.health_port: int | None = None
-        turns = Turns()
+        turns = Turns(self._ready)
         for runtime in runtimes:
             runtime.turns = turns
             runtime.show_ready = self._shows(runtime.stage.name)

@@ -191,7 +191,7 @@ class Growth:
             return None
         try:
             return placement.place(segment)
-        except DeviceTooSmall:
+        except (DeviceTooSmall, MemoryError):  # another user of the device may take its memory after the check
             return None
 
     def _replace(self, old: tuple[Part, ...], new: Part) -> None:

@@ -78,7 +78,7 @@ def test_each_stage_commits_its_records_once_and_one_server_answers_for_both(kaf
     until(lambda: process.together.ready()[0])
     assert process.get("/health/ready")["second"]["joined"]
     assert process.get("/health/live")["echo"]["worker"] == "echo"
-    assert metrics.READY._value.get() == 1
+    until(lambda: metrics.READY._value.get() == 1)
     until(lambda: len(values(kafka, "links")) == 1000)
     process.stop()
     assert process.error is None
@@ -125,13 +125,14 @@ def test_a_stage_that_still_loads_does_not_delay_the_end(kafka, state):
     loading.loaded.set()
 
 
-def test_stages_load_one_after_the_other(kafka, state):
+def test_stages_load_in_their_order(kafka, state):
     first, second = Loading(), Loading()
     first.name, first.inputs = "first", ("references",)
     process = RunningTogether(kafka, state, first, second)
-    until(lambda: first.begun.is_set() or second.begun.is_set())
-    assert first.begun.is_set() != second.begun.is_set()
+    assert first.begun.wait(60)
+    assert not second.begun.is_set()
     first.loaded.set()
+    assert second.begun.wait(60)
     second.loaded.set()
     until(lambda: process.together.ready()[0])
     process.stop()

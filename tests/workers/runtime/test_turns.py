@@ -51,6 +51,21 @@ def test_a_suspect_waits_for_the_batch_in_flight_and_later_batches_wait_for_it()
     later.end()
 
 
+def test_stages_load_in_their_order_and_a_stage_alone_at_once() -> None:
+    turns, loaded = Turns(["first", "second"]), list[str]()
+
+    def load(name: str) -> None:
+        with turns.loading(name):
+            loaded.append(name)
+
+    second = threading.Thread(target=load, args=("second",), daemon=True)
+    second.start()
+    load("another")
+    load("first")
+    second.join(60)
+    assert loaded == ["another", "first", "second"]
+
+
 def test_an_error_ends_the_turn() -> None:
     turns = Turns()
     for alone in (True, False):

@@ -14,11 +14,14 @@ from tests.reflink.lexical.gpu.simulated import SimulatedDevice
 
 
 class AccountedDevice(SimulatedDevice):
-    """A device of ``size`` bytes. ``used``: bytes of the arrays that exist. ``searches``: batches of queries searched."""
+    """A device of ``size`` bytes. ``used``: bytes of the arrays that exist. ``searches``: batches of queries searched.
 
-    def __init__(self, size: float = 2.0**40) -> None:
+    ``contended``: another program takes the free memory after it was measured, so an allocation beyond it fails.
+    """
+
+    def __init__(self, size: float = 2.0**40, *, contended: bool = False) -> None:
         super().__init__()
-        self.size, self.used = size, 0
+        self.size, self.used, self.contended = size, 0, contended
         self.xp = Arrays(self)
         self._active = True  # several threads use it
 
@@ -27,7 +30,7 @@ class AccountedDevice(SimulatedDevice):
         yield
 
     def free_bytes(self) -> float:
-        return self.size - self.used
+        return float("inf") if self.contended else self.size - self.used
 
     def total_bytes(self) -> int:
         return int(self.size)
@@ -45,6 +48,8 @@ class Arrays:
 
     def empty(self, shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
         array = np.empty(shape, dtype)
+        if self._device.used + array.nbytes > self._device.size:
+            raise MemoryError("out of memory")
         self._add(array.nbytes)
         weakref.finalize(array, self._add, -array.nbytes)
         return array

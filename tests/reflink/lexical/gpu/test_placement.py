@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
-from reflink.errors import DeviceTooSmall
+from reflink.errors import DeviceMissing, DeviceTooSmall, PackageMissing
 from reflink.lexical import LexicalIndex
+from reflink.lexical.gpu.device import CudaDevice
 from reflink.lexical.index import Placed
 from reflink.lexical.layout import LEAST_WITH_BITMAPS
 from tests.reflink.lexical.gpu.accounted import AccountedDevice
@@ -23,7 +25,7 @@ BATCH = 64
 class Pair:
     """Two indexes of the same texts: one on a device, one on the CPU; and the texts."""
 
-    def __init__(self, device: AccountedDevice, *, threads: int = 1) -> None:
+    def __init__(self, device: Any, *, threads: int = 1) -> None:
         self.rng = np.random.default_rng(3)
         self.words = vocabulary(self.rng, 300, "abcdefghij")
         self.device = device
@@ -58,8 +60,9 @@ class Pair:
         assert hits[:5] == [whole.best(text, 3) for text in texts[:5]]
         seeds = [[id_ for id_, _ in near[1:]] for near in hits]
         assert list(self.placed.search(texts, 3, 0.4, seeds)) == list(self.plain.search(texts, 3, 0.4))
-        gc.collect()
-        assert self.device.used == self.placed.placed().nbytes
+        if isinstance(self.device, AccountedDevice):
+            gc.collect()
+            assert self.device.used == self.placed.placed().nbytes
 
 
 @pytest.fixture
@@ -133,6 +136,30 @@ def test_a_merged_segment_takes_the_memory_of_the_others_if_both_do_not_fit() ->
     pair.place()
     pair.add(3000)
     assert pair.placed.placed().texts == 6000
+    pair.check()
+
+
+def test_memory_that_another_program_takes_meanwhile_is_missing_as_any_other() -> None:
+    pair = Pair(AccountedDevice(memory(6000) - 1, contended=True))
+    pair.add(3000)
+    pair.place()
+    pair.add(3000)
+    assert pair.placed.placed() == Placed(0, 6000, 0)
+    pair.check()
+
+
+def test_a_real_gpu_finds_the_same_while_the_index_grows() -> None:
+    try:
+        device = CudaDevice()
+    except (DeviceMissing, PackageMissing) as error:
+        pytest.skip(f"no GPU: {error}")
+    pair = Pair(device)
+    pair.place()
+    for number in (3000, 100, 3000, 9000):
+        pair.add(number)
+        pair.check()
+    assert pair.placed.placed().texts >= 9000
+    pair.remove(sorted(pair.texts)[::2])
     pair.check()
 
 
