@@ -48,7 +48,9 @@ def shipped() -> Model:
 def warm() -> None:
     """Load the shipped model and compile the kernels, which takes seconds the first time. Raises ModelNotFound."""
     reference, work = Reference(id="warm", citing="warm", position=1, title="Warm"), Work(id="warm", title="Warm")
-    shipped().probabilities(compare_all([reference], [work], np.zeros((1, 2), np.int64)))
+    rows = compare_all([reference], [work], np.zeros((1, 2), np.int64))
+    shipped().probabilities(rows)
+    shipped().contributions(rows[0])
 
 
 def judge(evidence: Evidence, model: Judge | None = None) -> Verdict:
