@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -125,8 +126,8 @@ class Catalog:
 
     def lookup(self, ids: Ids) -> tuple[str, ...]:
         """Return the canonical ids of the works with any of the identifiers, ascending; several if the identifiers disagree."""
-        bearers = (next(iter(self.works.bearers(key)), None) for key in ids.keys())  # noqa: SIM118 - not a mapping
-        return tuple(sorted({self.canonical(bearer) for bearer in bearers if bearer is not None}))
+        bearers = [bearer for key in ids.keys() for bearer in islice(self.works.bearers(key), 1)]  # noqa: SIM118 - not a mapping
+        return tuple(sorted({*map(self.canonical, bearers)}))
 
     def places(self, reference: Reference, most: int = MAX_SHARING) -> tuple[str, ...]:
         """Return the ids of works with the reference's locator: first those with its first author, then others, each ascending.

@@ -101,7 +101,8 @@ def _decided(case: Case, policy: Policy, accept: float, judge: Judge) -> Link:
 
 
 def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
-    return tuple(sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)}))
+    tagged, weak = catalog.lookup(reference.ids), catalog.lookup(reference.ids_weak)
+    return tuple(sorted({*tagged, *weak})) if weak else tagged
 
 
 def lexical_step(

@@ -56,4 +56,4 @@ def warm() -> None:
 def judge(evidence: Evidence, model: Judge | None = None) -> Verdict:
     """Return the verdict on one pair, by the shipped model unless another is given."""
     model, row = model or shipped(), np.array(evidence, dtype=np.float64)
-    return Verdict(float(model.probabilities(row[None])[0]), reasons(row, model.contributions(row)))
+    return Verdict(float(model.probabilities(row[None])[0]), reasons(evidence, model.contributions(row)))
