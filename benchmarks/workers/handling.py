@@ -30,6 +30,7 @@ from workers.config.settings import LinkerSettings
 from workers.linking import linker_stage
 from workers.linking.linker_stage import LinkerStage, LinkerView
 from workers.records import Received
+from workers.runtime.process_memory import settle
 
 BATCH = 512
 
@@ -64,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     stage = LinkerStage(LinkerSettings())
     linker_stage.__dict__["Stopwatch"] = lambda: Stopwatch(time.process_time)
     handle(stage, view, records)  # compiles
+    settle()  # as the runtime does before the first batch
     rounds = []
     for _ in range(arguments.rounds):
         if (mapped := catalog.works.unchanged) is not None:
