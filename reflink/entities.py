@@ -6,6 +6,7 @@ reader does not drop the fields of a newer writer. Their JSON omits missing fiel
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Final, Literal
 
 from reflink.entity_base import Entity as Entity
@@ -32,6 +33,8 @@ VersionRelation = Literal[
 
 #: The identifiers that name a work, in order of preference for its id.
 ID_KINDS: Final = ("doi", "pmid", "pmcid", "arxiv")
+_ids_of: Final = itemgetter(*ID_KINDS)
+_NO_IDS: Final = (None,) * len(ID_KINDS)
 
 
 class Ids(Entity):
@@ -44,8 +47,10 @@ class Ids(Entity):
 
     def keys(self) -> tuple[str, ...]:
         """Return ``kind:value`` of each identifier present, in order of preference for a work's id."""
-        values = ((kind, getattr(self, kind)) for kind in ID_KINDS)
-        return tuple(f"{kind}:{value}" for kind, value in values if value)
+        values = _ids_of(self.__dict__)
+        if values == _NO_IDS:
+            return ()
+        return tuple([f"{kind}:{value}" for kind, value in zip(ID_KINDS, values, strict=True) if value])
 
 
 #: The kind of a cited work that is neither an article nor a book. ``case``: a court's decision. ``note``: no work, but an

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 import orjson
@@ -59,9 +60,15 @@ class OutcomesEvent(JudgedEvent):
 
 _KINDS: dict[str, type[ManifestEvent | OutcomesEvent]] = {"manifest": ManifestEvent, "outcomes": OutcomesEvent}
 
+#: Part of every event with outcomes that reflink writes.
+_OUTCOMES: Final = b'"kind":"outcomes"'
+
 
 def read_outcome_event(data: bytes) -> ManifestEvent | OutcomesEvent:
     """Parse an event of either kind. Raises BadRecord."""
+    if _OUTCOMES in data:  # most events; looking for the kind first would parse them twice
+        with suppress(BadRecord):
+            return OutcomesEvent.from_json(data)
     try:
         fields: Any = orjson.loads(data)
     except orjson.JSONDecodeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -74,8 +75,7 @@ class Catalog:
             model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw"
         )
         vectors = None if dim is None else _semantic().VectorIndex(dim)
-        trigrams = None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode)
-        return cls(Works(), vectors, trigrams, manifest)
+        return cls(Works(), vectors, None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode), manifest)
 
     @classmethod
     def open(cls, folder: str | Path, *, vectors: bool = True, trigrams: bool = True, verify: bool = False) -> Self:
@@ -126,9 +126,8 @@ class Catalog:
 
     def lookup(self, ids: Ids) -> tuple[str, ...]:
         """Return the canonical ids of the works with any of the identifiers, ascending; several if the identifiers disagree."""
-        keys = ids.keys()
-        bearers = (next(iter(self.works.bearers(key)), None) for key in keys)
-        return tuple(sorted({self.canonical(bearer) for bearer in bearers if bearer is not None}))
+        bearers = [bearer for key in ids.keys() for bearer in islice(self.works.bearers(key), 1)]  # noqa: SIM118 - not a mapping
+        return tuple(sorted({*map(self.canonical, bearers)}))
 
     def places(self, reference: Reference, most: int = MAX_SHARING) -> tuple[str, ...]:
         """Return the ids of works with the reference's locator: first those with its first author, then others, each ascending.
@@ -170,16 +169,21 @@ class Catalog:
 
     def add_encoded(self, works: Sequence[Work], encoder: Encodes) -> int:
         """Add works like ``add``, encoding those that ``unencoded`` returns."""
-        new = self.unencoded(works)
-        vectors = encoder.encode([self.semantic_text(work) for work in new]) if new else None
+        vectors = encoder.encode([*map(self.semantic_text, new)]) if (new := self.unencoded(works)) else None
         return self._add(self.changed(works), new, vectors)
 
-    def add_unencoded(self, works: Sequence[Work]) -> int:
-        """Add works like ``add`` but without vectors, for works that the model cannot encode. Old vectors are removed."""
-        changed = self.changed(works)
+    def add_unencoded(self, works: Sequence[Work]) -> list[Work]:
+        """Add works like ``add`` but without vectors; return those of ``unencoded``, whose old vectors are removed."""
+        new = self.unencoded(works)
         if self.vectors is not None:
-            self.vectors.remove([work.id for work in changed])
-        return self._add(changed, [], None)
+            self.vectors.remove([work.id for work in new])
+        self._add(self.changed(works), [], None)
+        return new
+
+    def encode(self, works: Sequence[Work], encoder: Encodes) -> None:
+        """Add or replace the vectors of works of the catalog."""
+        assert self.vectors is not None
+        self.vectors.add([work.id for work in works], encoder.encode([self.semantic_text(work) for work in works]))
 
     def remove(self, ids: Iterable[str]) -> int:
         """Remove the works with these ids; return the number of removed works."""

@@ -58,18 +58,34 @@ class MappedWorks:
         self._lines, self.keys, self.places, self._canonicals = lines, keys, places, canonicals
         self._others, self._smallest = canonicals[0].data, canonicals[1].data
 
+        #: Rows of works that were read lately, by id: a work is usually looked up by its id next.
+        self._row_of = row_of = dict[str, int]()
+
         def work(row: int) -> Work:
-            return Work.from_json(lines[row])
+            found = Work.from_json(lines[row])
+            if len(row_of) >= _REMEMBERED:
+                row_of.clear()
+            row_of[found.id] = row
+            return found
 
         def find(work_id: str) -> int | None:
+            if (row := row_of.get(work_id)) is not None:
+                return row
             # Lines begin with the id, so comparing their beginning avoids parsing them.
             start = to_json({"id": work_id})[:-1]
             return next((row for row in keys.candidates(work_id) if lines[row].startswith(start)), None)
 
+        cached_work = lru_cache(_REMEMBERED)(work)
+
+        def bearers(key: str) -> dict[int, Work]:
+            return {row: work for row in keys.candidates(key) if _bears(work := cached_work(row), key)}
+
         # The caches hold no reference to this object: without a cycle the last reference to it ends the mapping of its files.
         #: Cached lookups of the work of a row, and of the row of an id or None: a work is often looked up again.
-        self.work = lru_cache(_REMEMBERED)(work)
+        self.work = cached_work
         self.find = lru_cache(_REMEMBERED)(find)
+        #: Cached lookup of the works, by row, that have a key as id or identifier. The result must not be changed.
+        self.bearers = lru_cache(_REMEMBERED)(bearers)
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -110,11 +126,9 @@ class MappedWorks:
         """Empty all caches, for measurements."""
         self.work.cache_clear()
         self.find.cache_clear()
+        self.bearers.cache_clear()
+        self._row_of.clear()
         self._lines.forget()
-
-    def bearers(self, key: str) -> dict[int, Work]:
-        """Return the works, by row, that have ``key`` as id or identifier."""
-        return {row: work for row in self.keys.candidates(key) if _bears(work := self.work(row), key)}
 
     def component(self, row: int) -> set[int]:
         """Return all rows connected to ``row`` by shared identifiers, including ``row``."""

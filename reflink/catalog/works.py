@@ -72,7 +72,7 @@ class Works:
         rows: dict[int, None] = {}
         grown: dict[str, None] = {}
         for key in keys:
-            growth, mapped = self._placed.candidates(key), self._rows_placed(key, most + 1)
+            growth, mapped = self._placed.candidates(key) if self._growth else (), self._rows_placed(key, most + 1)
             if len(growth) + len(mapped) <= most:
                 kept.append(key)
                 rows.update(dict.fromkeys(mapped))

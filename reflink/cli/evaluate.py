@@ -120,8 +120,8 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
 def _add_policy(group: argparse._ArgumentGroup) -> None:
     for name, what in (
         ("accept", "min probability of a link"),
-        ("sure", "min probability of a link without a search by trigrams; 1: always search"),
-        ("refuse", "max probability of no link without a search by trigrams; 0: always search"),
+        ("sure", "min probability of a link without the second search; 1: always search"),
+        ("refuse", "max probability of no link without the second search; 0: always search"),
         ("link-precision", "instead of --accept: the share of the links that must be right"),
     ):
         kind = float if name == "refuse" else probability
@@ -131,6 +131,9 @@ def _add_policy(group: argparse._ArgumentGroup) -> None:
         help="share of references without a target in the catalog, profile production; auto: estimated in each world "
         "(default: 0.5)",
     )  # fmt: skip
+    group.add_argument(
+        "--first", choices=("vectors", "trigrams"), help="the first search (default: vectors), profile production; see sure"
+    )
     group.add_argument("--candidates", type=int, metavar="K", help="candidates that each stage proposes (default: 5)")
     group.add_argument(
         "--versions", choices=("report", "link"), help="another version of the cited work: report it, or link to it; production"
@@ -204,7 +207,7 @@ def _ask(mistakes: Mapping[str, Sequence[Mistake]], count: int | None, seed: int
 def _policy(args: argparse.Namespace) -> Policy:
     from reflink.linking.policy import Policy
 
-    names = ("threshold", "accept", "sure", "refuse", "absent", "candidates", "versions", "lexical_floor")
+    names = ("threshold", "accept", "sure", "refuse", "absent", "candidates", "versions", "lexical_floor", "first")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return Policy(profile=args.profile, precision=args.link_precision, **given)
 

@@ -158,7 +158,7 @@ def _considered(reference: Reference, work: Work, canonical: str, bearers: set[s
     found, row, probability = every[best], rows[best], float(probabilities[best])
     points = linker.judge.contributions(row)
     base = _log_odds(probability) - sum(points.values())
-    verdict = Verdict(probability, reasons(row, points))
+    verdict = Verdict(probability, reasons(found, points))
     return Considered(work, canonical, found, verdict, points, base, identifier=canonical in bearers)
 
 

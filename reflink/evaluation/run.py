@@ -31,7 +31,7 @@ from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_o
 from reflink.journals.building import learned
 from reflink.linking.absence import link_learnt
 from reflink.linking.linker import propose
-from reflink.linking.native import NativeCandidates
+from reflink.linking.native import NativeCandidates, native_candidates
 from reflink.linking.policy import Policy
 from reflink.terminal import Terminal
 
@@ -171,6 +171,7 @@ def evaluate(
         "encoder": encoder.name, "precision": encoder.precision, "present": present,
         "held_out": sum(session.judges.is_known(query.reference.citing) for query in queries),
         "papers": len({query.reference.citing for query in queries}), "resamples": RESAMPLES, "accept": policy.accept,
+        "first": policy.first,
         **({"pubmed": lists} if lists else {}),
         "catalog": works.name, "references": references.name, "seconds": round(monotonic() - began, 1),
     }  # fmt: skip
@@ -223,7 +224,7 @@ class _Session:
         what = f"linking, {name.replace('_', ' ').replace('.', ', ')}"
 
         def linked(part: Sequence[Reference], policy: Policy) -> list[Link]:
-            return link_held_out(part, NativeCandidates(catalog, self.encoder), policy, self.judges, what)
+            return link_held_out(part, native_candidates(catalog, policy, self.encoder), policy, self.judges, what)
 
         if self.learnt:
             links, self.shares[name] = link_learnt(linked, references, self.policy)

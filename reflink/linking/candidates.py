@@ -41,6 +41,10 @@ class Candidates(Protocol):
         """The method of the candidates that ``near`` proposes."""
 
     @property
+    def wider_method(self) -> Method:
+        """The method of the candidates that ``wider`` proposes."""
+
+    @property
     def complete(self) -> bool:
         """Whether ``near`` searches all works of the catalog. Otherwise only ``wider`` can tell that a work is absent."""
 
@@ -57,11 +61,15 @@ class Candidates(Protocol):
         ``watch`` records the time of ``text``, ``model`` and ``search``.
         """
 
-    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy) -> Near:
-        """Return at most ``policy.candidates`` hits of each open reference by trigrams, none for an empty text.
+    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy, watch: Stopwatch | None = None) -> Near:
+        """Return at most ``policy.candidates`` hits of each open reference.
 
-        ``texts``: the query text of each reference (``lexical_query``). A hit has at least the score ``policy.lexical_floor``.
+        ``texts``: the query text of each reference (``lexical_query``), for a search by trigrams or words; none for an empty
+        text. A hit by trigrams has at least the score ``policy.lexical_floor``. ``watch`` as in ``near``.
         """
+
+    def searches_again(self, reference: Reference) -> bool:
+        """Return whether ``wider`` may propose works for this reference. If not, the first search decides it."""
 
 
 def lexical_query(reference: Reference, policy: Policy) -> str:

@@ -199,6 +199,7 @@ class Case:
         found = None if linkable else self._relation(best, accept)
         if found in SAME_WORK and versions == "link":
             return self._linked(best, judge, found)
+        evidence = Evidence(*best.row.tolist())
         return Link.made(
             {
                 "reference": reference.id,
@@ -206,8 +207,8 @@ class Case:
                 "cited": None,
                 "probability": rounded(best.probability),
                 "unresolved": "ambiguous" if linkable else "not-in-catalog" if found is None else "other-version",
-                "reasons": self._reasons(best, judge, linked=False),
-                "evidence": Evidence(*best.row.tolist()).present(),
+                "reasons": self._reasons(best, evidence, judge, linked=False),
+                "evidence": evidence.present(),
                 "runner_up": _candidate(best),
                 "related": _related(best, found),
             }
@@ -221,6 +222,7 @@ class Case:
 
     def _linked(self, best: Judged, judge: Judge, found: VersionRelation | None = None) -> Link:
         """Return the link to a candidate; ``found``: its relation to the cited work, if it is another version."""
+        evidence = Evidence(*best.row.tolist())
         second = next((other for other in self.ranked() if other is not best), None)
         return Link.made(
             {
@@ -230,17 +232,17 @@ class Case:
                 "method": best.method,
                 "score": best.score,
                 "probability": rounded(best.probability),
-                "reasons": self._reasons(best, judge, linked=True),
-                "evidence": Evidence(*best.row.tolist()).present(),
+                "reasons": self._reasons(best, evidence, judge, linked=True),
+                "evidence": evidence.present(),
                 "runner_up": None if second is None else _candidate(second),
                 "status": best.work.status,
                 "related": _related(best, found),
             }
         )
 
-    def _reasons(self, best: Judged, judge: Judge, *, linked: bool) -> tuple[str, ...]:
+    def _reasons(self, best: Judged, evidence: Evidence, judge: Judge, *, linked: bool) -> tuple[str, ...]:
         """Return the best candidate's reasons, preceded by IDENTIFIER_ELSEWHERE if an identifier names a work not linked."""
-        found = reasons(best.row, judge.contributions(best.row))
+        found = reasons(evidence, judge.contributions(best.row))
         elsewhere = self._bearers and not (linked and best.cited in self._bearers)
         return (IDENTIFIER_ELSEWHERE, *found) if elsewhere else found
 

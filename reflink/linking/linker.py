@@ -1,8 +1,9 @@
 """Link references to works: propose candidates by identifiers, locators and two searches of texts, then decide by the verdict.
 
 The two steps run in different processes and depend only on their arguments. ``semantic_step`` makes the first search of a
-source of candidates (reflink.linking.candidates), ``lexical_step`` the second, wider one. With native candidates the first
-needs a catalog's works, identifiers and vectors, and the second its works, identifiers and trigrams. ``Linker`` composes them.
+source of candidates (reflink.linking.candidates), ``lexical_step`` the second one. With native candidates the first needs a
+catalog's works, identifiers and vectors, and the second its works, identifiers and trigrams; with `Policy.first` ``trigrams``
+the other way round. ``Linker`` composes them.
 
 Profile ``paper`` is the published method (its recommended framework): the semantic top-1 if it reaches the threshold, else the
 lexical top-1 without a threshold. In profile ``production`` each stage only proposes candidates, and one verdict decides from
@@ -20,7 +21,7 @@ from reflink.encoders import Encodes
 from reflink.entities import Candidate, Link, Method, Reference, Unresolved
 from reflink.linking.candidates import Candidates, lexical_query
 from reflink.linking.judging import Case, judge_all, rounded
-from reflink.linking.native import NativeCandidates
+from reflink.linking.native import native_candidates
 from reflink.linking.policy import Found, Open, Policy
 from reflink.stopwatch import Stopwatch
 from reflink.verdict import Judge
@@ -79,6 +80,8 @@ def semantic_step(
         unlike = case.best < min(policy.refuse, accepts[case.absent])
         if link is None and unlike and source.complete and near and reference_places(case.reference):
             link = case.no_link("no-candidate", judge, versions=policy.versions)
+        if link is None and source.complete and not source.searches_again(case.reference):
+            link = _decided(case, policy, accepts[case.absent], judge)
         if link is None:
             semantic = tuple(Candidate.made({"cited": cited, "score": rounded(score)}) for cited, score in near)
             found = Found.made({"by_identifier": case.bearers, "places": case.places, "semantic": semantic})
@@ -88,8 +91,18 @@ def semantic_step(
     return [link or opened[row] for row, link in enumerate(settled)]
 
 
+def _decided(case: Case, policy: Policy, accept: float, judge: Judge) -> Link:
+    """Return the outcome of a reference for which no search is left."""
+    if link := case.link(accept, judge):
+        return link
+    nothing = not case.bearers and not lexical_query(case.reference, policy)
+    why: Unresolved = "empty" if nothing else "no-candidate"
+    return case.no_link(why, judge, accept, policy.versions)
+
+
 def _bearers(reference: Reference, catalog: Catalog) -> tuple[str, ...]:
-    return tuple(sorted({*catalog.lookup(reference.ids), *catalog.lookup(reference.ids_weak)}))
+    tagged, weak = catalog.lookup(reference.ids), catalog.lookup(reference.ids_weak)
+    return tuple(sorted({*tagged, *weak})) if weak else tagged
 
 
 def lexical_step(
@@ -113,7 +126,7 @@ def lexical_step(
     # The published method does not use a second candidate.
     searched = replace(policy, candidates=1, lexical_floor=None) if policy.profile == "paper" else policy
     watch.lap("text")
-    hits = source.wider(opens, texts, searched)
+    hits = source.wider(opens, texts, searched, watch)
     watch.lap("search")
     judge = judge or shipped()
     if policy.profile == "paper":
@@ -127,16 +140,11 @@ def lexical_step(
     for item, near, share in zip(opens, hits, shares, strict=True):
         case = Case(item.reference, item.found.by_identifier, item.found.places, catalog, item.forbidden, share)
         case.propose(((candidate.cited, candidate.score) for candidate in item.found.semantic), source.method)
-        case.propose(((cited, rounded(score)) for cited, score in near), "lexical")
+        case.propose(((cited, rounded(score)) for cited, score in near), source.wider_method)
         cases.append(case)
     judge_all(cases, judge)
     accepts = {case.absent: policy.accept_at(case.absent) for case in cases}
-    links = []
-    for case, item, text in zip(cases, opens, texts, strict=True):
-        nothing = not text and not item.found.by_identifier
-        why: Unresolved = "empty" if nothing else "no-candidate"
-        accept = accepts[case.absent]
-        links.append(case.link(accept, judge) or case.no_link(why, judge, accept, policy.versions))
+    links = [_decided(case, policy, accepts[case.absent], judge) for case in cases]
     watch.lap("verdict")
     return links
 
@@ -172,7 +180,7 @@ class Linker:
 
             encoder = Encoder()
         self.encoder: Encodes | None = encoder
-        self.source: Candidates = NativeCandidates(catalog, encoder)
+        self.source: Candidates = native_candidates(catalog, self.policy, encoder)
         if encoder is not None and catalog.vectors is not None and catalog.manifest.model is not None:
             catalog.check_model(encoder.name, self.policy.semantic_mode, encoder.precision, encoder.separator)
 

@@ -15,9 +15,12 @@ Profile = Literal["paper", "production"]
 #: What to do where the best candidate is another version of the cited work: name it without a link, or link to it.
 Versions = Literal["report", "link"]
 
+#: The search that comes first. Only references that it leaves open are searched by the other one.
+First = Literal["vectors", "trigrams"]
+
 #: Fields of Policy without effect in a profile.
 _IDLE: Final[dict[Profile, frozenset[str]]] = {
-    "paper": frozenset({"sure", "refuse", "accept", "precision", "lexical_floor", "absent", "versions"}),
+    "paper": frozenset({"sure", "refuse", "accept", "precision", "lexical_floor", "absent", "versions", "first"}),
     "production": frozenset({"threshold"}),
 }
 
@@ -27,7 +30,8 @@ class Policy:
     """Thresholds for deciding links.
 
     ``threshold``: minimum cosine at which profile ``paper`` links the semantic top-1 (method: 0.7959 for SBERT and mode TVL).
-    ``candidates``: maximum number of candidates of each stage.
+    ``candidates``: maximum number of candidates of each stage. ``first``: the search of the semantic step; profile ``paper``
+    always searches vectors first.
 
     In profile ``production``:
 
@@ -53,6 +57,7 @@ class Policy:
     lexical_floor: float | None = None
     absent: float = 0.5
     versions: Versions = "report"
+    first: First = "vectors"
 
     def accept_at(self, absent: float) -> float:
         """Return the minimum probability of a link where a share ``absent`` of the works is absent."""
@@ -70,6 +75,8 @@ class Policy:
         In profile ``production`` they cover the shipped verdict too. Fields without effect in the profile are left out.
         """
         settings = {name: value for name, value in asdict(self).items() if name not in _IDLE[self.profile]}
+        if self.first == "vectors":  # older events, which do not know the field, have the same digits
+            settings.pop("first", None)
         # 1 and 1.0 are the same threshold.
         settings = {name: float(value) if isinstance(value, int) else value for name, value in settings.items()}
         if self.profile == "production":

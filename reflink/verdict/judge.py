@@ -48,10 +48,12 @@ def shipped() -> Model:
 def warm() -> None:
     """Load the shipped model and compile the kernels, which takes seconds the first time. Raises ModelNotFound."""
     reference, work = Reference(id="warm", citing="warm", position=1, title="Warm"), Work(id="warm", title="Warm")
-    shipped().probabilities(compare_all([reference], [work], np.zeros((1, 2), np.int64)))
+    rows = compare_all([reference], [work], np.zeros((1, 2), np.int64))
+    shipped().probabilities(rows)
+    shipped().contributions(rows[0])
 
 
 def judge(evidence: Evidence, model: Judge | None = None) -> Verdict:
     """Return the verdict on one pair, by the shipped model unless another is given."""
     model, row = model or shipped(), np.array(evidence, dtype=np.float64)
-    return Verdict(float(model.probabilities(row[None])[0]), reasons(row, model.contributions(row)))
+    return Verdict(float(model.probabilities(row[None])[0]), reasons(evidence, model.contributions(row)))

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from reflink.errors import BadRecord
 from reflink.verdict.evidence import COLUMN, Evidence, Floats
-from reflink.verdict.kernels.points import log_odds
+from reflink.verdict.kernels.points import by_subject, log_odds
 from reflink.verdict.rates import Rate
-from reflink.verdict.scorecard import FEATURES, features
+from reflink.verdict.scorecard import FEATURES
 
 #: Names of the cards, by the fields that a reference has: TITLED, TAGGED, WRITTEN, UNTITLED of reflink.verdict.evidence.
 CARDS: Final = ("titled", "tagged", "written", "untitled")
@@ -105,8 +105,7 @@ class Model:
         With ``base`` they add up to the log-odds, except for a reference that has only an identifier.
         """
         card = int(row[COLUMN["card"]])
-        holds = features(row[None])[0]
-        sums = np.bincount(_SUBJECT, weights=holds * self.points[card, :-1], minlength=len(SUBJECTS)) - self.middle[card]
+        sums = by_subject(row, self.points, _SUBJECT, len(SUBJECTS)) - self.middle[card]
         given = dict(zip(SUBJECTS, sums.tolist(), strict=True))
         if not math.isnan(identifier := row[COLUMN["identifier"]]):
             given["identifier"] = self.identifier if identifier > 0 else self.contradiction

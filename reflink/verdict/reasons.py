@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from reflink.verdict.evidence import WRITTEN, Evidence, Floats
+from reflink.verdict.evidence import WRITTEN, Evidence
 
 #: Maximum number of phrases, and minimum log-odds of a subject that gets a phrase.
 _MOST: Final = 4
@@ -104,18 +104,19 @@ _PHRASES: Final[dict[str, Callable[[Evidence], str | None]]] = {
 }
 
 
-def reasons(row: Floats, contributions: Mapping[str, float]) -> tuple[str, ...]:
-    """Return at most four phrases for a pair's evidence [columns].
+def reasons(evidence: Evidence, contributions: Mapping[str, float]) -> tuple[str, ...]:
+    """Return at most four phrases for a pair.
 
     ``contributions``: log-odds by subject (Model.contributions).
     """
-    evidence = Evidence(*row.tolist())
     if evidence.bare:
         return ("identifier matches", "nothing else to compare") if evidence.identifier == 1 else ("nothing to compare",)
     phrases: list[str] = []
     # Order equal weights by name.
-    for weight, subject in sorted((-abs(weight), subject) for subject, weight in contributions.items()):
-        if -weight < _LEAST or len(phrases) == _MOST:
+    strong = [(-abs(weight), subject) for subject, weight in contributions.items() if abs(weight) >= _LEAST]
+    strong.sort()
+    for _, subject in strong:
+        if len(phrases) == _MOST:
             break
         if phrase := _PHRASES[subject](evidence):
             phrases.append(phrase)

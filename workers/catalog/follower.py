@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -61,6 +62,8 @@ class CatalogFollower:
         self._offset_after_rest = catalog.offset
         #: Number of consecutive works whose vector has no direction.
         self._without_vector = 0
+        #: Ids of the works that ``encode`` has to encode, in order of arrival; None if ``apply`` encodes.
+        self._late: dict[str, None] | None = None
         self._stop = threading.Event()
 
     def start(self) -> int:
@@ -91,6 +94,25 @@ class CatalogFollower:
         metrics.CATALOG_OFFSET.set(self.catalog.offset)
         metrics.CATALOG_LAG.set(self.lag)
         return changed
+
+    def defer_vectors(self) -> None:
+        """Add works without vectors from now on; ``encode`` computes them later. Until then no search of vectors finds them."""
+        self._late = {}
+
+    def encode(self, seconds: float) -> bool:
+        """Encode works that were added without vectors for about ``seconds``, at least one step. Return whether any waited."""
+        until = time.monotonic() + seconds
+        late = self._late or {}
+        waited = bool(late)
+        while late:
+            some = list(islice(late, _STEP if seconds < 1 else _BULK))
+            self._encode([work for each in some if (work := self.catalog.get(each)) is not None], self.catalog.encode)
+            for each in some:
+                del late[each]
+            if time.monotonic() >= until:
+                break
+        metrics.CATALOG_LATE_VECTORS.set(len(late))
+        return waited
 
     def wait_for(self, offset: int, deadline_s: float) -> None:
         """Apply changes until the catalog's version is at least ``offset``.
@@ -159,32 +181,42 @@ class CatalogFollower:
     def _add(self, works: Sequence[Work]) -> None:
         if self.encoder is None:
             self.catalog.add(works)
+        elif self._late is None:
+            self._encode(works, self.catalog.add_encoded)
+        else:
+            self._late.update(dict.fromkeys(work.id for work in self.catalog.add_unencoded(works)))
+            metrics.CATALOG_LATE_VECTORS.set(len(self._late))
+
+    def _encode(self, works: Sequence[Work], add: Callable[[Sequence[Work], Encodes], object]) -> None:
+        """Call ``add`` with the works; if a vector has no direction, with each work alone."""
+        assert self.encoder is not None
+        if not works:
             return
         try:
-            self._add_encoded(works, self.encoder)
+            self._grow(works, self.encoder, add)
             self._without_vector = 0
         except BadVector:
             for work in works:
-                self._add_alone(work, self.encoder)
+                self._add_alone(work, self.encoder, add)
 
-    def _add_encoded(self, works: Sequence[Work], encoder: Encodes) -> None:
+    def _grow(self, works: Sequence[Work], encoder: Encodes, add: Callable[[Sequence[Work], Encodes], object]) -> None:
         try:
             try:
-                self.catalog.add_encoded(works, encoder)
+                add(works, encoder)
             except DeviceTooSmall:
                 if not self._make_room():
                     raise
-                self.catalog.add_encoded(works, encoder)
+                add(works, encoder)
         except (DeviceTooSmall, NoMemory) as error:
             raise DeviceFull(
                 f"the catalog cannot grow beyond {len(self.catalog)} works on this device; no data is lost: {error}; "
                 "REFLINK_SEARCH_STREAM=true searches from host memory, REFLINK_SEARCH_DEVICE=cpu on the CPU"
             ) from None
 
-    def _add_alone(self, work: Work, encoder: Encodes) -> None:
+    def _add_alone(self, work: Work, encoder: Encodes, add: Callable[[Sequence[Work], Encodes], object]) -> None:
         """Add one work; without a vector if its vector has no direction, as on every replica. Identifiers still find it."""
         try:
-            self._add_encoded([work], encoder)
+            self._grow([work], encoder, add)
             self._without_vector = 0
         except BadVector as error:
             self.catalog.add_unencoded([work])

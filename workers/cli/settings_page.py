@@ -14,6 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from workers.config.engine import EngineSearchSettings, EngineSettings
 from workers.config.indexer import IndexerSettings
+from workers.config.indexes import IndexSettings
 from workers.config.settings import (
     CatalogSettings,
     FallbackSettings,
@@ -22,6 +23,8 @@ from workers.config.settings import (
     LedgerSettings,
     LinkerSettings,
     ParserSettings,
+    SearchSettings,
+    VerdictSettings,
     WorkerSettings,
 )
 from workers.telemetry import load_metrics, metrics
@@ -44,8 +47,10 @@ _SECTIONS: Final[list[tuple[str, type[KafkaSettings], tuple[type[KafkaSettings],
     ("Search engine: linker, fallback and indexer", EngineSettings, (KafkaSettings,)),
     ("Search engine: linker and fallback", EngineSearchSettings, (EngineSettings,)),
     ("Parser", ParserSettings, (WorkerSettings,)),
-    ("Linker", LinkerSettings, (CatalogSettings, EngineSearchSettings)),
-    ("Fallback", FallbackSettings, (CatalogSettings, EngineSearchSettings)),
+    ("Linker and fallback: the verdict, the first search", VerdictSettings, (CatalogSettings, EngineSearchSettings)),
+    ("Linker and fallback: the searched index", IndexSettings, (KafkaSettings,)),
+    ("Linker", LinkerSettings, (SearchSettings,)),
+    ("Fallback", FallbackSettings, (SearchSettings,)),
     ("Ledger", LedgerSettings, (FollowingSettings,)),
     ("Indexer", IndexerSettings, (CatalogSettings, EngineSettings)),
 ]

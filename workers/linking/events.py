@@ -43,15 +43,18 @@ def add_outcomes(
             envelope = _envelope(paper, catalog_offset, by)
             event = OutcomesEvent(**envelope, kind="outcomes", judged=now, items=tuple(group))
             output.messages.append(Message("outcomes", paper.citing.encode(), event.to_json()))
+    observed = output.observed
+    reasons: list[tuple[str, str]] = []
     for _, item in outcomes:
         link = item.link
-        output.observed.outcomes[link.method or "", link.unresolved or ""] += 1
+        observed.outcomes[link.method or "", link.unresolved or ""] += 1
         if link.method is not None and link.score is not None:
-            output.observed.scores.append((link.method, link.score))
+            observed.scores.append((link.method, link.score))
         linked = "no" if link.cited is None else "yes"
-        output.observed.reasons.update((phrase, linked) for phrase in link.reasons)
+        reasons += [(phrase, linked) for phrase in link.reasons]
         if link.probability is not None:
-            output.observed.probabilities.append((linked, link.probability))
+            observed.probabilities.append((linked, link.probability))
+    observed.reasons.update(reasons)
 
 
 def outcome(

@@ -1,16 +1,19 @@
-"""The fallback stage: decides the references that the semantic stage left open, with trigram candidates in addition."""
+"""The fallback stage: decides the references that the linker left open, with the candidates of a second search in addition.
+
+It searches trigrams, or vectors if the linker searched trigrams (``REFLINK_FIRST_SEARCH``), or a search engine.
+"""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from reflink.catalog import Catalog
 from reflink.linking.candidates import Candidates
 from reflink.linking.linker import lexical_step
-from reflink.linking.native import NativeCandidates
+from reflink.linking.native import native_candidates
 from reflink.linking.policy import Policy, Profile
 from reflink.stopwatch import Stopwatch
 from reflink.verdict.judge import warm
@@ -20,30 +23,37 @@ from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import FallbackSettings
 from workers.engine.source import EngineSource
+from workers.linking.encoders import report_full_device
 from workers.linking.events import JudgedBy, add_outcomes, outcome
 from workers.linking.trigram_placement import TrigramPlacement, chosen_device
+from workers.linking.vectors import VectorStage, open_trigrams
 from workers.records import Received
 from workers.stage import Output, Stage
+
+if TYPE_CHECKING:
+    from reflink.semantic import Encoder
 
 
 @dataclass(frozen=True)
 class FallbackView:
     """Candidates at one version of the catalog, and the time of the decision in milliseconds.
 
-    ``policy``: the policy of references of profile ``production``.
+    ``policy``: the policy of references of profile ``production``. ``encoder``: the encoder of references, None without a
+    search of vectors.
     """
 
     source: Candidates
     policy: Policy
     now: int
+    encoder: Encoder | None = None
 
     def after(self, output: Output) -> FallbackView:
         """Return this view, because linking does not change the catalog."""
         return self
 
 
-class FallbackStage(Stage[FallbackEvent, FallbackView]):
-    """The stage with the catalog's trigram index, or with a search engine."""
+class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
+    """The stage with the catalog's trigram index, or with encoders and its vectors, or with a search engine."""
 
     name = "fallback"
     inputs = ("fallback",)
@@ -55,27 +65,30 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         settings.check_precision()
         #: The search engine, None without one.
         self._engine: EngineSource | None = None
-        #: The device of the trigrams, None with a search engine.
+        #: The device of the trigrams, None without them.
         self._placement: TrigramPlacement | None = None
+        #: Whether it encodes references and searches vectors.
+        self._has_vectors = settings.engine == "native" and settings.first_search == "trigrams"
 
     def warm(self) -> None:
-        """Open the catalog, place its trigrams and read its topic to the end.
-
-        Raises SnapshotError, BadSettings (no such device) or DeviceFull.
-        """
-        native = self.settings.engine == "native"
-        empty = Catalog.empty(lexical_mode=self.settings.lexical_mode if native else None)
-        if native:
-            self._placement = TrigramPlacement(chosen_device(self.settings))
-        self.catalog = open_catalog(self.settings, vectors=False, trigrams=native, empty=empty)
-        if self.catalog.trigrams is not None and self._placement is not None:
-            self.catalog.trigrams.threads = self.settings.search_threads or len(os.sched_getaffinity(0))
-            self._placement.place(self.catalog.trigrams)
-        self.follower = CatalogFollower(self.settings, self.catalog, None)
+        """Open the catalog and read its topic to the end. Raises as a linker's ``warm``."""
         warm()  # fail at the start, not on a reference, if the verdict does not fit this code
-        self.follower.wait_for(self.follower.start(), self.settings.call_deadline_s)
+        settings, native = self.settings, self.settings.engine == "native"
+        if self._has_vectors:
+            self._warm_vectors()
+            self.follower.defer_vectors()
+            return
+        if native:
+            self._placement = TrigramPlacement(chosen_device(settings))
+            self.catalog = open_trigrams(settings)
+            assert self.catalog.trigrams is not None
+            self._placement.place(self.catalog.trigrams)
+        else:
+            self.catalog = open_catalog(settings, vectors=False, trigrams=False, empty=Catalog.empty(lexical_mode=None))
+        self.follower = CatalogFollower(settings, self.catalog, None)
+        self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
         if not native:
-            self._engine = EngineSource(self.settings, self.catalog)
+            self._engine = EngineSource(settings, self.catalog)
             self._engine.wait()
 
     def decode(self, record: Received) -> FallbackEvent:
@@ -86,32 +99,43 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
         """Return the catalog at the version that the semantic stage used, or a newer one, so that its candidates are known."""
         required = max((event.catalog_offset for event in batch), default=0)
         self.follower.wait_for(required, self.settings.call_deadline_s)
-        source = NativeCandidates(self.catalog) if self._engine is None else self._engine.candidates(required)
-        return FallbackView(source, self.policy, int(self._clock() * 1000))
+        now = int(self._clock() * 1000)
+        if self._engine is not None:
+            return FallbackView(self._engine.candidates(required), self.policy, now)
+        encoder = self.encoder if self._has_vectors else None
+        source = native_candidates(self.catalog, self.policy, encoder, self._of_works)
+        return FallbackView(source, self.policy, now, encoder)
 
     @property
     def policy(self) -> Policy:
         """The policy of the settings."""
         settings = self.settings
         return Policy(
+            semantic_mode=settings.semantic_mode,
             lexical_mode=settings.lexical_mode,
             accept=settings.min_probability,
             precision=settings.link_precision,
             versions=settings.versions,
+            first=settings.first,
         )
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
         """Return the outcomes, one event per paper. Raises DeviceFull if the GPU has no memory for a search.
 
-        They carry the catalog offset, model, policy and share of absent works of the semantic stage. Its catalog is the older
-        of both versions, and the verdict here assumes the same share.
+        They carry the catalog offset, policy and share of absent works of the linker. Its catalog is the older of both
+        versions, and the verdict here assumes the same share. The model is the linker's, or the encoder of this worker. Raises
+        DeviceFull.
         """
-        if self._placement is None:
+        if self._placement is not None:
+            return self._placement.searched(lambda: self._handle(batch, view))
+        if view.encoder is None:
             return self._handle(batch, view)
-        return self._placement.searched(lambda: self._handle(batch, view))
+        with report_full_device("even one reference", smallest=len(batch) == 1):  # else the runtime halves the batch
+            return self._handle(batch, view)
 
     def _handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
-        output, watch = Output(), Stopwatch()
+        output, watch, encoder = Output(), Stopwatch(), view.encoder
+        tokens_before, tokenised_s = (0, 0.0) if encoder is None else (encoder.tokens_read, encoder.spent.tokens_s)
         # One search for all references of a profile reads the index once.
         by_profile: dict[Profile, list[FallbackEvent]] = {}
         for event in batch:
@@ -123,21 +147,31 @@ class FallbackStage(Stage[FallbackEvent, FallbackView]):
             absent = [event.absent for event in events for _ in event.items]
             links = iter(lexical_step(opens, view.source, policy, watch=watch, absent=absent))
             for event in events:
-                outcomes = judged.setdefault((event.catalog_offset, JudgedBy(event.model, event.policy, event.absent)), [])
+                by = JudgedBy(event.model if encoder is None else encoder.name, event.policy, event.absent)
+                outcomes = judged.setdefault((event.catalog_offset, by), [])
                 outcomes += [
                     (event, outcome(item.reference, next(links), view.source.catalog, item.forbidden)) for item in event.items
                 ]
         for (offset, by), outcomes in judged.items():
             add_outcomes(output, outcomes, offset, view.now, by)
+        if encoder is not None:
+            output.observed.tokens = encoder.tokens_read - tokens_before
+            watch.move(encoder.spent.tokens_s - tokenised_s, "model", "tokens")
         watch.lap("encode")
         output.observed.seconds.update(watch.seconds)
         return output
 
     def follow(self, seconds: float) -> bool:
-        """Apply changes of the catalog."""
+        """Apply changes of the catalog, and encode its new works in the rest of the time. Raises DeviceFull."""
         if self._placement is not None and self.catalog.trigrams is not None:
             self._placement.show(self.catalog.trigrams)
-        return self.follower.apply(seconds)
+        if not self._has_vectors:
+            return self.follower.apply(seconds)
+        self._show_memory()
+        until = time.monotonic() + seconds
+        changed = self.follower.apply(seconds)
+        with report_full_device("new works", smallest=True):
+            return self.follower.encode(until - time.monotonic()) or changed
 
     def close(self) -> None:
         """Stop following the catalog."""

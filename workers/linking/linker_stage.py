@@ -1,6 +1,7 @@
-"""The linker's stage: decide references by identifiers, locators and vectors; send undecided ones to the fallback.
+"""The linker's stage: decide references by identifiers, locators and a first search; send undecided ones to the fallback.
 
-With a search engine (``REFLINK_ENGINE``) it has neither encoder nor vectors: the engine's hits take the place of vectors.
+The first search is of vectors, or of trigrams (``REFLINK_FIRST_SEARCH``), or a search engine's (``REFLINK_ENGINE``). Only for
+vectors it has an encoder.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from reflink.catalog import Catalog
 from reflink.entities import Link
 from reflink.linking.candidates import Candidates
 from reflink.linking.linker import semantic_step
-from reflink.linking.native import NativeCandidates
+from reflink.linking.native import TrigramsFirst, native_candidates
 from reflink.linking.policy import Open, Policy
 from reflink.linking.shares import Shares
 from reflink.stopwatch import Stopwatch
@@ -27,17 +28,18 @@ from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import LinkerSettings
 from workers.engine.source import EngineSource
-from workers.linking.encoders import load_encoders, report_full_device
+from workers.linking.encoders import report_full_device
 from workers.linking.events import JudgedBy, add_outcomes, fallback_messages, outcome
+from workers.linking.vectors import VectorStage, open_trigrams
 from workers.records import Received
 from workers.stage import Output, Stage
-from workers.telemetry import gpu_memory, metrics
 
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
 
-#: The name of a search engine in events, where they otherwise name the encoder.
+#: The names of a search engine and of a search by trigrams in events, where they otherwise name the encoder.
 ENGINE: Final = "bm25"
+TRIGRAMS: Final = "trigrams"
 #: Maximum seconds in which a working follower reads a new offset.
 _CHECK_S: Final = 2.0
 
@@ -46,8 +48,8 @@ _CHECK_S: Final = 2.0
 class LinkerView:
     """Candidates at one version of the catalog, and the time of the decision in milliseconds since 1970.
 
-    ``encoder``: the encoder of references, None with a search engine. ``shares``: the shares of absent works, instead of that
-    of the policy.
+    ``encoder``: the encoder of references, None without a search of vectors. ``shares``: the shares of absent works, instead of
+    that of the policy.
     """
 
     source: Candidates
@@ -59,31 +61,31 @@ class LinkerView:
     @property
     def model(self) -> str:
         """The name of what finds candidates by text, for the events."""
-        return ENGINE if self.encoder is None else self.encoder.name
+        if self.encoder is not None:
+            return self.encoder.name
+        return TRIGRAMS if isinstance(self.source, TrigramsFirst) else ENGINE
 
     def after(self, output: Output) -> LinkerView:
         """Return this view: linking does not change the catalog."""
         return self
 
 
-class LinkerStage(Stage[ReferenceEvent, LinkerView]):
-    """Stage of the linker. Holds the encoders and the catalog's vectors, on the GPU if there is one; or a search engine."""
+class LinkerStage(VectorStage, Stage[ReferenceEvent, LinkerView]):
+    """Stage of the linker. Holds encoders and vectors, on the GPU if there is one; or trigrams; or a search engine."""
 
     name = "linker"
     inputs = ("references",)
     background_inputs = ("retries",)
     outputs = ("fallback", "outcomes")
     follows = ("catalog", "absence")
+    settings: LinkerSettings
 
     def __init__(self, settings: LinkerSettings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self._clock = settings, clock
         #: The search engine, None without one.
         self._engine: EngineSource | None = None
-        self._search_device: str | None = None
-        #: The encoder of works if it differs from that of references, else None.
-        self._of_works: Encoder | None = None
-        #: Number of times the encoders ran out of memory, as already counted in the metrics.
-        self._halved = 0
+        #: Whether it encodes references and searches vectors.
+        self._has_vectors = settings.engine == "native" and settings.first_search == "vectors"
         self.policy = Policy(
             profile=settings.profile,
             threshold=settings.threshold,
@@ -93,6 +95,8 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             accept=settings.min_probability,
             precision=settings.link_precision,
             versions=settings.versions,
+            first=settings.first,
+            lexical_mode=settings.lexical_mode if settings.first == "trigrams" else Policy().lexical_mode,
         )
         settings.check_precision(0.5 if settings.absent == "auto" else settings.absent)
         self._fixed = Shares() if settings.absent == "auto" else Shares(settings.absent)
@@ -100,10 +104,10 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         self._absence: AbsenceFollower | None = None
 
     def warm(self) -> None:
-        """Load the model, open the catalog, place its vectors and read the catalog topic to its end.
+        """Open the catalog and read the catalog topic to its end, with vectors after loading the model, or with trigrams.
 
-        With a search engine, open the catalog without vectors and wait for the index. Raises ModelNotFound, SnapshotError,
-        BadSettings (no such device), DeviceFull or EngineRefused.
+        With a search engine, open the catalog without an index and wait for that of the engine. Raises ModelNotFound,
+        SnapshotError, BadSettings (no such device), DeviceFull or EngineRefused.
         """
         settings = self.settings
         if settings.absent == "auto" and settings.profile == "production":
@@ -111,46 +115,23 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
             self._absence.start()
         else:
             show_fixed(self._fixed.overall)
-        if settings.engine == "native":
-            self._warm_native()
-        else:
+        warm()  # fail now if the verdict does not fit this code: no reference would be at fault
+        if settings.engine != "native":
             self._warm_engine()
+        elif self._has_vectors:
+            self._warm_vectors()
+        else:
+            self.catalog = open_trigrams(settings)
+            self.follower = CatalogFollower(settings, self.catalog, None)
+            self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
 
     def _warm_engine(self) -> None:
         settings = self.settings
         self.catalog = open_catalog(settings, vectors=False, trigrams=False, empty=Catalog.empty(lexical_mode=None))
         self._engine = EngineSource(settings, self.catalog)
         self.follower = CatalogFollower(settings, self.catalog, None)
-        warm()
         self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
         self._engine.wait()
-
-    def _warm_native(self) -> None:
-        settings = self.settings
-        of_works, self.encoder = load_encoders(settings)
-        self._of_works = None if of_works is self.encoder else of_works
-        from workers.linking import device_placement
-
-        self._search_device = device_placement.chosen_device(settings, self.encoder.device)
-        metrics.MODEL_INFO.clear()
-        metrics.MODEL_INFO.labels(of_works.name, of_works.precision).set(1)
-        empty = Catalog.empty(
-            dim=of_works.dim,
-            model=of_works.name,
-            precision=of_works.precision,
-            mode=settings.semantic_mode,
-            separator=of_works.separator,
-            lexical_mode=None,
-        )
-        self.catalog = open_catalog(settings, vectors=True, trigrams=False, empty=empty)
-        assert self.catalog.vectors is not None
-        self.follower = CatalogFollower(settings, self.catalog, of_works, self._make_room)
-        warm()  # fail now if the verdict does not fit this code: no reference would be at fault
-        with report_full_device("the catalog's vectors and works", smallest=True):
-            device_placement.place(self.catalog.vectors, self._search_device, settings)
-            self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
-            # The first pass through a model is slow, so it should not delay the first reference.
-            self.encoder.encode(["warm"])
 
     def decode(self, record: Received) -> ReferenceEvent:
         """Parse the event. Raises BadRecord."""
@@ -164,8 +145,9 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         now = int(self._clock() * 1000)
         if self._engine is not None:
             return LinkerView(self._engine.candidates(required), self.policy, now, shares=self.view_shares)
-        source = NativeCandidates(self.catalog, self.encoder, self._of_works)
-        return LinkerView(source, self.policy, now, self.encoder, self.view_shares)
+        encoder = self.encoder if self._has_vectors else None
+        source = native_candidates(self.catalog, self.policy, encoder, self._of_works)
+        return LinkerView(source, self.policy, now, encoder, self.view_shares)
 
     @property
     def view_shares(self) -> Shares:
@@ -225,37 +207,15 @@ class LinkerStage(Stage[ReferenceEvent, LinkerView]):
         return required <= self.catalog.offset or (waited_s > _CHECK_S and self.follower.lag == 0)
 
     def follow(self, seconds: float) -> bool:
-        """Encode and add new works for at most ``seconds``. Return whether there were any. Raises DeviceFull."""
-        if self._engine is None:
+        """Add new works for at most ``seconds``, encoded for vectors. Return whether there were any. Raises DeviceFull."""
+        if self._has_vectors:
             self._show_memory()
-        else:
+        elif self._engine is not None:
             self._engine.look()
         if self._absence is not None:
             self._absence.follow()
         with report_full_device("new works", smallest=True):
             return self.follower.apply(seconds)
-
-    def _show_memory(self) -> None:
-        memory = self.encoder.memory
-        metrics.ENCODER_TOKEN_BUDGET.set(memory.tokens)
-        halved = memory.halved + (0 if self._of_works is None else self._of_works.memory.halved)
-        metrics.ENCODER_OUT_OF_MEMORY.inc(halved - self._halved)
-        self._halved = halved
-        if self.encoder.device.startswith("cuda") or self._search_device is not None:
-            import torch
-
-            devices = range(torch.cuda.device_count())
-            total = sum(int(torch.cuda.get_device_properties(each).total_memory) for each in devices)
-            gpu_memory.show(self.name, sum(map(torch.cuda.memory_allocated, devices)), total)
-
-    def _make_room(self) -> bool:
-        """Place the vectors again, in host memory if the device is full. Return False if the settings do not allow this."""
-        if not self.settings.search_stream or self.catalog.vectors is None:
-            return False
-        from workers.linking import device_placement
-
-        device_placement.place(self.catalog.vectors, self._search_device, self.settings)
-        return True
 
     def close(self) -> None:
         """Stop following the topics."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reflink.errors import DeviceMissing, DeviceTooSmall, PackageMissing
 from reflink.lexical import LexicalIndex
-from workers.config.settings import FallbackSettings
+from workers.config.settings import SearchSettings
 from workers.errors import BadSettings, DeviceFull
 from workers.telemetry import gpu_memory, metrics
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def chosen_device(settings: FallbackSettings) -> Device | None:
+def chosen_device(settings: SearchSettings) -> Device | None:
     """Return the GPU to search on, or None for the CPU. Raises BadSettings if the configured GPU cannot be used."""
     wanted = settings.search_device
     if wanted == "cpu":

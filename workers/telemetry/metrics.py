@@ -109,6 +109,9 @@ CATALOG_WORKS = Gauge("reflink_catalog_works", "Works in the catalog.")
 CATALOG_WITHOUT_VECTOR = Counter(
     "reflink_catalog_without_vector_total", "Works added without a vector, because the model returned none."
 )
+CATALOG_LATE_VECTORS = Gauge(
+    "reflink_catalog_late_vectors", "Works added without a vector and not encoded yet: a fallback worker that searches vectors."
+)
 # The search engine. request: search, watermark, bulk, refresh, index. While a batch waits for a service, its lag grows.
 ENGINE_SECONDS = Histogram(
     "reflink_engine_request_seconds", "Seconds of a request to the search engine.", ["request"], buckets=_FINE_SECONDS

@@ -10,6 +10,7 @@ from reflink.verdict.evidence import COLUMN
 from reflink.verdict.scorecard import BOUNDS, COLUMNS, SILENT
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _CARD = COLUMN["card"]
 
@@ -28,21 +29,43 @@ def log_odds(rows: Floats, weights: Floats) -> Floats:
     return scored
 
 
+def by_subject(row: Floats, weights: Floats, subjects: Ints, count: int) -> Floats:
+    """Return the sums of points of one row of evidence, [columns], on its card, by subject: float64 [count].
+
+    ``weights``: as in `log_odds`; ``subjects`` [features]: the subject of each feature, from 0.
+    """
+    sums = np.zeros(count)
+    _subjects(row, weights, COLUMNS, BOUNDS, SILENT, subjects, sums)
+    return sums
+
+
 @compiled(nogil=True)
-def _points(
-    rows: Floats, weights: Floats, columns: npt.NDArray[np.int64], bounds: Floats, silent: npt.NDArray[np.int64], out: Floats
-) -> None:
+def _holds(row: Floats, feature: int, columns: Ints, bounds: Floats, silent: Ints) -> bool:
+    if silent[feature] >= 0 and not np.isnan(row[silent[feature]]):
+        return False
+    for at in range(columns.shape[1]):
+        column = columns[feature, at]
+        if column < 0:
+            break
+        if not bounds[feature, at, 0] <= row[column] <= bounds[feature, at, 1]:
+            return False
+    return True
+
+
+@compiled(nogil=True)
+def _points(rows: Floats, weights: Floats, columns: Ints, bounds: Floats, silent: Ints, out: Floats) -> None:
     for pair in range(len(rows)):
-        row = rows[pair]
-        card = weights[int(row[_CARD])]
+        card = weights[int(rows[pair, _CARD])]
         total = card[len(silent)]
         for feature in range(len(silent)):
-            holds = silent[feature] < 0 or np.isnan(row[silent[feature]])
-            for at in range(columns.shape[1]):
-                column = columns[feature, at]
-                if not holds or column < 0:
-                    break
-                holds = bounds[feature, at, 0] <= row[column] <= bounds[feature, at, 1]
-            if holds:
+            if _holds(rows[pair], feature, columns, bounds, silent):
                 total += card[feature]
         out[pair] = total
+
+
+@compiled(nogil=True)
+def _subjects(row: Floats, weights: Floats, columns: Ints, bounds: Floats, silent: Ints, subjects: Ints, out: Floats) -> None:
+    card = weights[int(row[_CARD])]
+    for feature in range(len(silent)):
+        if _holds(row, feature, columns, bounds, silent):
+            out[subjects[feature]] += card[feature]

@@ -12,10 +12,11 @@ from reflink.linking.policy import Policy
 
 OTHER: dict[str, Any] = {
     "threshold": 0.5, "semantic_mode": "TA", "lexical_mode": "TVL", "sure": 0.9, "refuse": 0.01, "accept": 0.6, "candidates": 6,
-    "lexical_floor": 0.2, "absent": 0.4, "versions": "link", "precision": 0.99,
+    "lexical_floor": 0.2, "absent": 0.4, "versions": "link", "precision": 0.99, "first": "trigrams",
 }  # fmt: skip
 IDLE = {
-    "paper": {"sure", "refuse", "accept", "precision", "lexical_floor", "absent", "versions"}, "production": {"threshold"},
+    "paper": {"sure", "refuse", "accept", "precision", "lexical_floor", "absent", "versions", "first"},
+    "production": {"threshold"},
 }  # fmt: skip
 
 

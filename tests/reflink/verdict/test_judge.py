@@ -109,7 +109,7 @@ def test_any_two_records_have_a_probability_and_reasons(pair: tuple[Reference, W
 @given(evidences)
 def test_a_given_model_replaces_the_shipped_one(found: Evidence) -> None:
     model, row = model_of(7), np.array(found)
-    assert judge(found, model) == (model.probability(found), reasons(row, model.contributions(row)))
+    assert judge(found, model) == (model.probability(found), reasons(found, model.contributions(row)))
 
 
 def test_shipped_points_have_the_signs_of_their_features() -> None:

@@ -21,7 +21,7 @@ weights = st.dictionaries(st.sampled_from([*SUBJECTS, "identifier"]), st.floats(
 
 
 def phrases_of(found: Evidence, **contributions: float) -> tuple[str, ...]:
-    return reasons(np.array(found), contributions)
+    return reasons(found, contributions)
 
 
 def test_the_vocabulary_has_each_phrase_once() -> None:
@@ -32,7 +32,7 @@ def test_the_vocabulary_has_each_phrase_once() -> None:
 @settings(max_examples=examples(500))
 @given(models, evidences)
 def test_reasons_are_at_most_four_distinct_phrases_of_the_vocabulary(model: Model, found: Evidence) -> None:
-    phrases = reasons(np.array(found), model.contributions(np.array(found)))
+    phrases = reasons(found, model.contributions(np.array(found)))
     assert len(phrases) <= 4
     assert len(set(phrases)) == len(phrases)
     assert set(phrases) <= set(VOCABULARY)
@@ -42,10 +42,10 @@ def test_reasons_are_at_most_four_distinct_phrases_of_the_vocabulary(model: Mode
 def test_reasons_are_sorted_by_contribution_and_omit_weak_subjects(found: Evidence, given_: dict[str, float]) -> None:
     if math.isnan(found.identifier):
         given_.pop("identifier", None)  # as Model.contributions, which names it where something was compared
-    alone = {subject: reasons(np.array(found), {subject: weight}) for subject, weight in given_.items()}
+    alone = {subject: reasons(found, {subject: weight}) for subject, weight in given_.items()}
     ranked = sorted(given_, key=lambda subject: (-abs(given_[subject]), subject))
     each = tuple(phrase for subject in ranked for phrase in alone[subject])
-    assert reasons(np.array(found), given_) == each[:4]
+    assert reasons(found, given_) == each[:4]
     for subject, weight in given_.items():
         assert abs(weight) >= 0.25 or not alone[subject]
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from reflink.catalog import Catalog
 from reflink.entities import Work
+from reflink.text import SEP
 from workers.catalog.follower import CatalogFollower
 from workers.catalog.topic_reader import CatalogChanges
 from workers.config.settings import CatalogSettings
+from workers.telemetry import metrics
 
 
 class Read:
@@ -70,3 +75,74 @@ def test_removals_and_additions_keep_their_order():
     assert follower.apply(0.0)
     assert [each.id for each in follower.catalog] == ["w"]
     assert follower.catalog.offset == 9
+
+
+class Counting:
+    """An encoder of one dimension for each length of a text; it counts the texts."""
+
+    name, precision, dim, separator = "counting@1", "fp32", 8, SEP
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        self.texts += texts
+        return np.eye(8, dtype=np.float32)[[len(text) % 8 for text in texts]]
+
+
+def encoding_follower(*changes: CatalogChanges) -> tuple[CatalogFollower, Counting]:
+    encoder = Counting()
+    follower = CatalogFollower(CatalogSettings(), Catalog.empty(dim=8, lexical_mode=None), encoder)
+    reader: Any = Read(*changes)
+    follower.reader = reader
+    return follower, encoder
+
+
+def titled(*titles: tuple[str, str]) -> CatalogChanges:
+    return CatalogChanges([(at, 0, Work(id=id_, title=title)) for at, (id_, title) in enumerate(titles)], len(titles))
+
+
+def vectors_of(follower: CatalogFollower) -> set[str]:
+    assert follower.catalog.vectors is not None
+    return {work.id for work in follower.catalog if work.id in follower.catalog.vectors}
+
+
+def test_deferred_works_have_a_vector_after_encode():
+    follower, encoder = encoding_follower(titled(("a", "Soil"), ("b", "Maize")))
+    follower.defer_vectors()
+    assert follower.apply(0.0)
+    assert (len(follower.catalog), follower.catalog.offset, vectors_of(follower)) == (2, 2, set())
+    assert metrics.CATALOG_LATE_VECTORS._value.get() == 2
+    assert follower.encode(0.0)
+    assert vectors_of(follower) == {"a", "b"}
+    assert metrics.CATALOG_LATE_VECTORS._value.get() == 0
+    assert not follower.encode(0.0)
+    assert len(encoder.texts) == 2
+
+
+def test_encode_returns_after_a_step_and_continues_later():
+    follower, encoder = encoding_follower(titled(*((f"w{n}", f"Title {n}") for n in range(80))))
+    follower.defer_vectors()
+    assert follower.apply(1.0)
+    sizes = []
+    while follower.encode(0.0):
+        sizes.append(len(encoder.texts))
+    assert sizes == [32, 64, 80]
+
+
+def test_a_deferred_work_that_changes_or_leaves_is_encoded_once_as_it_is():
+    first = titled(("a", "Soil"), ("b", "Maize"), ("c", "Rice"))
+    follower, encoder = encoding_follower(first)
+    assert follower.apply(0.0)  # before the start all works are encoded
+    assert vectors_of(follower) == {"a", "b", "c"}
+    follower.defer_vectors()
+    later = [(3, 0, Work(id="a", title="Soil fungi")), (4, 0, Work(id="a", title="Soil algae")), (5, 0, "b")]
+    more = [(6, 0, Work(id="d", title="Oats")), (7, 0, "d"), (8, 0, Work(id="c", title="Rice", status="retracted"))]
+    reader: Any = Read(CatalogChanges([*later, *more], 9))
+    follower.reader = reader
+    assert follower.apply(0.0)
+    assert vectors_of(follower) == {"c"}, "a vector of an old text finds nothing, and an unchanged text keeps its vector"
+    before = len(encoder.texts)
+    assert follower.encode(0.0)
+    assert vectors_of(follower) == {"a", "c"}
+    assert [text.split(SEP)[0].strip() for text in encoder.texts[before:]] == ["soil algae"]
