@@ -5,38 +5,28 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reflink.blocking.locators import BY_YEAR, MAX_SHARING, RULES, reference_places
-from reflink.catalog import doubtful, snapshot, titles
-from reflink.catalog.doubtful import VenuesByCode
+from reflink.catalog import snapshot, titles
 from reflink.catalog.mapped import MappedWorks
+from reflink.catalog.parts import JOURNALS, TRIGRAMS, VECTORS, WORKS, write_parts
 from reflink.catalog.snapshot import Manifest
 from reflink.catalog.works import Works
-from reflink.catalog.writing import writing
 from reflink.encoders import Encodes
 from reflink.entities import Ids, Reference, Work
 from reflink.errors import SnapshotError, UnusableSnapshot
 from reflink.journals.table import Journals
-from reflink.storage import flatfiles
-from reflink.storage.hashtable import HashTableBuilder
 from reflink.text import SEP, Mode, work_text
 
 if TYPE_CHECKING:
     from reflink.lexical import LexicalIndex
     from reflink.semantic import VectorIndex
-
-WORKS: Final = "works"
-VECTORS: Final = "vectors"
-TRIGRAMS: Final = "trigrams"
-TEXTS: Final = "texts"
-JOURNALS: Final = "journals"
 
 
 class Catalog:
@@ -75,7 +65,8 @@ class Catalog:
             model=model, precision=precision, mode=mode, separator=separator, lexical_mode=lexical_mode or "Raw"
         )
         vectors = None if dim is None else _semantic().VectorIndex(dim)
-        return cls(Works(), vectors, None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode), manifest)
+        trigrams = None if lexical_mode is None else _lexical().LexicalIndex(lexical_mode)
+        return cls(Works(), vectors, trigrams, manifest)
 
     @classmethod
     def open(cls, folder: str | Path, *, vectors: bool = True, trigrams: bool = True, verify: bool = False) -> Self:
@@ -126,8 +117,9 @@ class Catalog:
 
     def lookup(self, ids: Ids) -> tuple[str, ...]:
         """Return the canonical ids of the works with any of the identifiers, ascending; several if the identifiers disagree."""
-        bearers = [bearer for key in ids.keys() for bearer in islice(self.works.bearers(key), 1)]  # noqa: SIM118 - not a mapping
-        return tuple(sorted({*map(self.canonical, bearers)}))
+        keys = ids.keys()
+        bearers = (next(iter(self.works.bearers(key)), None) for key in keys)
+        return tuple(sorted({self.canonical(bearer) for bearer in bearers if bearer is not None}))
 
     def places(self, reference: Reference, most: int = MAX_SHARING) -> tuple[str, ...]:
         """Return the ids of works with the reference's locator: first those with its first author, then others, each ascending.
@@ -169,7 +161,8 @@ class Catalog:
 
     def add_encoded(self, works: Sequence[Work], encoder: Encodes) -> int:
         """Add works like ``add``, encoding those that ``unencoded`` returns."""
-        vectors = encoder.encode([*map(self.semantic_text, new)]) if (new := self.unencoded(works)) else None
+        new = self.unencoded(works)
+        vectors = encoder.encode([self.semantic_text(work) for work in new]) if new else None
         return self._add(self.changed(works), new, vectors)
 
     def add_unencoded(self, works: Sequence[Work]) -> list[Work]:
@@ -254,22 +247,10 @@ class Catalog:
         )
         folder = Path(folder)
         with snapshot.publish(folder, manifest, keep_previous=keep_previous) as new:
-            texts, venues = HashTableBuilder(folder=new), VenuesByCode()
-            with writing(self.works, new / WORKS) as append:
-                for row, work in enumerate(self.works):
-                    append(work)
-                    venues.add(work)
-                    if self.vectors is not None:
-                        texts.add(self.semantic_text(work), row)
-            written = MappedWorks.open(new / WORKS)
-            doubtful.write(new, ((written.work(row).id, venue, own) for row, venue, own in venues.doubtful()))
-            if self.journals is not None:
-                self.journals.save(new / JOURNALS)
-            if self.vectors is not None:
-                flatfiles.save(new / TEXTS, TEXTS, {}, texts.build().arrays())
-                self.vectors.save(new / VECTORS)
-            if self.trigrams is not None:
-                self.trigrams.save(new / TRIGRAMS)
+            write_parts(
+                new, self.works, self.semantic_text,
+                vectors=self.vectors, trigrams=self.trigrams, journals=self.journals,
+            )  # fmt: skip
         return snapshot.read(folder)
 
     def _add(self, changed: Sequence[Work], encoded: Sequence[Work], vectors: NDArray[np.floating[Any]] | None) -> int:

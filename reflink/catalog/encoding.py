@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reflink.catalog import snapshot
-from reflink.catalog.catalog import TEXTS, VECTORS, WORKS
 from reflink.catalog.mapped import MappedWorks
+from reflink.catalog.parts import TEXTS, VECTORS, WORKS
 from reflink.encoders import NamedEncoder
 from reflink.errors import SnapshotError
 from reflink.storage import durable, flatfiles

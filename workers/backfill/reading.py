@@ -16,8 +16,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from reflink.catalog.catalog import WORKS as CATALOG_WORKS
 from reflink.catalog.mapped import MappedWorks
+from reflink.catalog.parts import WORKS as CATALOG_WORKS
 from reflink.cli.inputs import parse_file
 from reflink.entities import Work
 from reflink.errors import ReflinkError
