@@ -36,7 +36,7 @@ def write_parts(
     trigrams: LexicalIndex | None,
     journals: Journals | None,
 ) -> None:
-    """Write works, and their indexes and journals unless None, to ``folder``. ``text``: what a vector encodes. Raises OSError."""
+    """Write works, and their indexes and journals unless None, to ``folder``. ``text``: what vectors encode. Raises OSError."""
     texts, venues = HashTableBuilder(folder=folder), VenuesByCode()
     with writing(works, folder / WORKS) as append:
         for row, work in enumerate(works):
