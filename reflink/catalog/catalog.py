@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -126,7 +125,7 @@ class Catalog:
 
     def lookup(self, ids: Ids) -> tuple[str, ...]:
         """Return the canonical ids of the works with any of the identifiers, ascending; several if the identifiers disagree."""
-        bearers = [bearer for key in ids.keys() for bearer in islice(self.works.bearers(key), 1)]  # noqa: SIM118 - not a mapping
+        bearers = [next(iter(found)) for key in ids.keys() if (found := self.works.bearers(key))]  # noqa: SIM118 - not a mapping
         return tuple(sorted({*map(self.canonical, bearers)}))
 
     def places(self, reference: Reference, most: int = MAX_SHARING) -> tuple[str, ...]:
