@@ -12,6 +12,7 @@ from typing import Final, Protocol, cast
 
 from reflink.errors import ReflinkError
 from reflink.terminal import complain, guard
+from reflink.tiered import run_plain_first
 
 #: The modules of the commands in the order of ``--help``.
 COMMANDS: Final = ("parse", "link", "contexts", "export", "catalog", "journals", "explain", "evaluate")
@@ -63,6 +64,7 @@ exit codes: 0 success; 1 some inputs failed (stderr names each); 2 wrong usage, 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Expected errors are one line on stderr, never a traceback."""
     guard()
+    run_plain_first()
     try:
         arguments = parser().parse_args(argv)
         code = int(arguments.run(arguments))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from numba import njit
+
+#: Seconds for which a kernel of the scanner runs as plain Python before it is compiled, if it is not in the cache.
+PLAIN_S: Final = 2.0
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
