@@ -39,13 +39,19 @@ _SECONDS: Final = 1.0
 
 
 def choose_query_precision(device: str, precision: Precision, file: Path | None = None) -> Precision:
-    """Return the precision for references: the faster of fp32 and bf16 if works have fp32 on a CPU, else that of the works.
+    """Return the precision for references: that of the works, or instead of fp32 a faster one.
+
+    On a GPU it is fp16, on a CPU bf16 where that is faster.
 
     A reference is encoded each time, a work once, so speed matters here. docs/semantic.md has the effect on the results.
     ``file``: results of measurements, by machine; None for ``default_file()``. The first call on a machine measures, in about a
     second, and saves the result. If the file cannot be written, every process measures.
     """
-    if precision != "fp32" or not device.startswith("cpu"):
+    if precision != "fp32":
+        return precision
+    if device.startswith("cuda"):
+        return "fp16"
+    if not device.startswith("cpu"):
         return precision
     file, name = file or default_file(), machine()
     rates = _saved(file).get(name)
