@@ -27,9 +27,9 @@ class IndexSettings(KafkaSettings):
     )
     query_precision: Arithmetic = Field(
         "auto",
-        description="Precision of references. `auto`: that of works, but instead of fp32 fp16 on a GPU, and bf16 on a CPU where "
-        "it is 1.2 times as fast, measured at the first start. If they differ, references whose best two cosines differ by at most 0.001 "
-        "are encoded again with that of works.",
+        description="Precision of references. `auto`: that of works, but instead of fp32 fp16 on a GPU, and bf16 on a CPU "
+        "where it is 1.2 times as fast, measured at the first start. If they differ, references whose best two cosines "
+        "differ by at most 0.001 are encoded again with that of works.",
     )
     separator: str | None = Field(
         None, min_length=1,
