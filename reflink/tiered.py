@@ -12,6 +12,8 @@ from types import FunctionType
 from typing import Any
 
 _plain_first = False
+#: Longest array with which a kernel runs as plain Python: at about 100,000 bytes a second it stays near its budget.
+LONGEST = 150_000
 
 
 def run_plain_first() -> None:
@@ -30,8 +32,8 @@ class Tiered:
         self._plain: Any = None
 
     def __call__(self, *args: Any) -> Any:
-        """Call the compiled kernel, or the plain function if the kernel has to be compiled and budget is left."""
-        if not _plain_first or self._left <= 0:
+        """Call the compiled kernel, or the plain function if compiling is due, budget is left and no array is long."""
+        if not _plain_first or self._left <= 0 or any(getattr(arg, "size", 0) > LONGEST for arg in args):
             return self.kernel(*args)
         if self._plain is None:
             if self.kernel.signatures or self._is_cached(args):

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from reflink import jats
+from reflink import jats, tiered
 from reflink.jats import entries
 from reflink.tiered import plain
 from tests.data import ROOT
@@ -55,6 +56,27 @@ def test_a_kernel_is_plain_only_where_it_is_allowed_not_cached_and_within_its_bu
     assert compilations("plain", 1000) == (1, 1), "from the cache"
     (tmp_path / "program.py").write_text(PROGRAM.replace("FACTOR = 2", "FACTOR = 1 + 1"))
     assert compilations("compiled", 1000) == (1, 0)
+
+
+class Compiled:
+    """A kernel that is not in the cache; its plain function returns the length of an array."""
+
+    signatures: tuple[object, ...] = ()
+
+    @staticmethod
+    def py_func(array: np.ndarray) -> int:
+        return len(array)
+
+    def __call__(self, *_: object) -> str:
+        return "compiled"
+
+
+def test_a_kernel_is_not_plain_on_a_long_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiered, "_plain_first", True)
+    monkeypatch.setattr(tiered.Tiered, "_is_cached", lambda *_: False)
+    kernel = tiered.Tiered(Compiled(), 1000)
+    assert kernel(np.zeros(tiered.LONGEST + 1, np.uint8)) == "compiled"
+    assert kernel(np.zeros(3, np.uint8)) == 3
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda path: path.stem)

@@ -40,7 +40,7 @@ class IndexSettings(KafkaSettings):
         None,
         gt=0,
         description="Maximum tokens in one pass through the encoder, including padding for models that pad (BERT does "
-        "not). Unset: 4,096 on a CPU, 65,536 on a GPU. The worker halves it when memory runs "
+        "not). Unset: 4,096 on a CPU, 262,144 on a GPU. The worker halves it when memory runs "
         "out, and restores it.",
     )
     search_device: str = Field(

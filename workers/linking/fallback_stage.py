@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 class FallbackView:
     """Candidates at one version of the catalog, and the time of the decision in milliseconds.
 
+    With trigrams first, works of this version whose vectors are late are not among the candidates yet, so a batch that is
+    handled again may have more candidates.
     ``policy``: the policy of references of profile ``production``. ``encoder``: the encoder of references, None without a
     search of vectors.
     """

@@ -84,7 +84,10 @@ def by_runs(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
 
 
 def at_once(qkv: Tensor, heads: int, layout: Layout) -> Tensor:
-    """Compute the same for all lengths in one kernel: flash attention on CUDA, fp16 or bf16 only."""
+    """Compute the same for all lengths in one kernel: flash attention on CUDA, fp16 or bf16 only.
+
+    Used for bf16, and for fp16 where the kernels of ``fused`` cannot be: without CuPy, or for heads of another size.
+    """
     from torch.nn.attention import varlen
 
     attend: Any = varlen.varlen_attn

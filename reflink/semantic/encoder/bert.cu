@@ -64,15 +64,15 @@ __device__ __forceinline__ void write_normalised(
         }
 }
 
-// Embeddings: words[ids[t]] + places[t's place in its text], normalised → `states` fp16 [tokens, DIM]. A warp takes a token.
+// Embeddings: words[ids[t]] + positions[t's position in its text], normalised → `states` fp16 [tokens, DIM]. A warp takes a token.
 extern "C" __global__ void embedded(
-    const int* ids, const int* places_of, int tokens, const float* words, const float* places, const float* weight,
+    const int* ids, const int* positions_of, int tokens, const float* words, const float* positions, const float* weight,
     const float* bias, float epsilon, half* states) {
     const int token = blockIdx.x * blockDim.y + threadIdx.y, lane = threadIdx.x;
     if (token >= tokens) return;
     State state = {};
     add_floats(state, words + (long long)ids[token] * DIM, lane);
-    add_floats(state, places + (long long)places_of[token] * DIM, lane);
+    add_floats(state, positions + (long long)positions_of[token] * DIM, lane);
     write_normalised(state, weight, bias, epsilon, states + (long long)token * DIM, lane);
 }
 

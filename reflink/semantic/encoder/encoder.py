@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Default max tokens of a pass, on a CPU, where more gains nothing, and on a GPU, where it has not been measured yet.
+#: Default max tokens of a pass, on a CPU, where more gains nothing, and on a GPU, where fewer passes take less of the host's
+#: time (docs/performance.md).
 TOKEN_BUDGET: Final = 4096
-GPU_TOKEN_BUDGET: Final = 65_536
+GPU_TOKEN_BUDGET: Final = 262_144
 
 #: Max 1 - cosine of two vectors of the same text from the same model, by precision, whatever the other texts, their order and
 #: the token budget. Measured on a CPU: the vectors of BERT are bit-identical (float32 vectors resolve 2e-7 at best); models

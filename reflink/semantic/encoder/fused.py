@@ -60,7 +60,7 @@ class FusedBert:
         self._given: dict[str, Tensor] = {name: tensor.detach().float() for name, tensor in transformer.state_dict().items()}
         self._words = self._on_device("embeddings.word_embeddings.weight")
         types = self._on_device("embeddings.token_type_embeddings.weight")
-        self._places = self._on_device("embeddings.position_embeddings.weight") + types[0]
+        self._positions = self._on_device("embeddings.position_embeddings.weight") + types[0]
         self._embedded = self._norm("embeddings.LayerNorm")
         self._layers = [self._layer(f"encoder.layer.{number}.") for number in range(config.num_hidden_layers)]
         self._given = {}
@@ -76,14 +76,14 @@ class FusedBert:
         number, texts = len(ids), len(lengths)
         starts = np.zeros(texts + 1, np.int64)
         np.cumsum(lengths, out=starts[1:])
-        # One copy to the device: token ids, their places in their texts, and the first token of each text.
+        # One copy to the device: token ids, their positions in their texts, and the first token of each text.
         given = np.concatenate([ids, np.arange(number) - np.repeat(starts[:-1], lengths), starts]).astype(np.int32)
         sent = to_device(torch.from_numpy(given), self.device)
-        tokens, places, begins = sent[:number], sent[number : 2 * number], sent[2 * number :]
+        tokens, positions, begins = sent[:number], sent[number : 2 * number], sent[2 * number :]
         launch, rows = self._kernels.launch, (-(-number // WARPS),)
         x = torch.empty((number, self.dim), dtype=torch.float16, device=self.device)
         norm = (*self._embedded, self._epsilon)
-        launch("embedded", rows, (LANES, WARPS), tokens, places, number, self._words, self._places, *norm, x)
+        launch("embedded", rows, (LANES, WARPS), tokens, positions, number, self._words, self._positions, *norm, x)
         mixed = torch.empty_like(x)
         for layer in self._layers:
             qkv = torch.addmm(layer.qkv[1], x, layer.qkv[0])

@@ -1,4 +1,4 @@
-"""The precision for references: the faster of fp32 and bf16 on this CPU, by a short measurement that is kept in a file.
+"""The precision for references: on a CPU the faster of fp32 and bf16, by a short measurement that is kept in a file.
 
 Instructions for bf16 do not tell: on some CPUs they double the speed of the encoder, on others they halve it.
 """

@@ -13,7 +13,7 @@ import torch
 
 from reflink.gpu import program
 from reflink.semantic.cpu.scanning import error_of_sums
-from reflink.semantic.gpu import rows as places
+from reflink.semantic.gpu import rows as device_rows
 
 SOURCE: Final = Path(__file__).with_name("search.cu")
 #: Max queries whose rows are multiplied without storing scores, and thread blocks that do it.
@@ -63,34 +63,34 @@ class ByTorch:
     def maxima(self, matrix: torch.Tensor, queries: torch.Tensor, out: torch.Tensor) -> None:
         """As ``Products.maxima``."""
         half, number, rows = queries.half(), len(queries), len(matrix)
-        step = max(1, places.SCORES // number // places.GROUP) * places.GROUP
+        step = max(1, device_rows.SCORES // number // device_rows.GROUP) * device_rows.GROUP
         scores = torch.empty(number * min(step, rows), dtype=torch.float16, device=matrix.device)
         for first in range(0, rows, step):
             block = matrix[first : first + step]
             product = scores[: number * len(block)].view(number, len(block))
             torch.mm(half, block.T, out=product)
-            self._reduce(product, out, first // places.GROUP)
+            self._reduce(product, out, first // device_rows.GROUP)
 
     def _reduce(self, scores: torch.Tensor, out: torch.Tensor, first: int) -> None:
-        groups = scores.shape[1] // places.GROUP
-        torch.amax(scores.view(len(scores), groups, places.GROUP), dim=2, out=out[:, first : first + groups])
+        groups = scores.shape[1] // device_rows.GROUP
+        torch.amax(scores.view(len(scores), groups, device_rows.GROUP), dim=2, out=out[:, first : first + groups])
 
     def of_groups(self, scores: torch.Tensor) -> torch.Tensor:
         """As ``Products.of_groups``."""
-        out = scores.new_empty(len(scores), scores.shape[1] // places.GROUP)
+        out = scores.new_empty(len(scores), scores.shape[1] // device_rows.GROUP)
         self._reduce(scores, out, 0)
         return out
 
     def exact(self, matrix: torch.Tensor, alive: torch.Tensor, groups: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
         """As ``Products.exact``. float64 holds every sum exactly (see VectorIndex), so the order of the sum does not matter."""
         number, dim = queries.shape
-        rows = matrix.view(-1, places.GROUP, dim)[groups].view(number, -1, dim).double()
+        rows = matrix.view(-1, device_rows.GROUP, dim)[groups].view(number, -1, dim).double()
         scores = torch.bmm(rows, queries.double()[:, :, None]).squeeze(2).float()
-        return scores.masked_fill(~alive.view(-1, places.GROUP)[groups].view(number, -1), -torch.inf)
+        return scores.masked_fill(~alive.view(-1, device_rows.GROUP)[groups].view(number, -1), -torch.inf)
 
     def exact_at_once(self, dim: int, groups: int) -> int:
         """As ``Products.exact_at_once``: bounded by ``GATHERED``."""
-        return max(1, places.GATHERED // (groups * places.GROUP * dim * 10))
+        return max(1, device_rows.GATHERED // (groups * device_rows.GROUP * dim * 10))
 
 
 class ByKernels(ByTorch):
@@ -104,33 +104,33 @@ class ByKernels(ByTorch):
         if len(queries) > FEW:
             super().maxima(matrix, queries, out)
             return
-        groups = len(matrix) // places.GROUP
+        groups = len(matrix) // device_rows.GROUP
         self._kernels.launch(
             "maxima_of_few", (min(groups, BLOCKS),), (THREADS,), matrix, queries, len(queries), groups, out, out.stride(0)
         )
 
     def _reduce(self, scores: torch.Tensor, out: torch.Tensor, first: int) -> None:
-        groups = scores.shape[1] // places.GROUP
+        groups = scores.shape[1] // device_rows.GROUP
         blocks = -(-len(scores) * groups // REDUCED)
         self._kernels.launch("group_maxima", (blocks,), (THREADS,), scores, len(scores), groups, out, out.stride(0), first)
 
     def exact(self, matrix: torch.Tensor, alive: torch.Tensor, groups: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
         """As ``Products.exact``."""
         number, chosen = groups.shape
-        scores = torch.empty((number, chosen * places.GROUP), dtype=torch.float32, device=matrix.device)
+        scores = torch.empty((number, chosen * device_rows.GROUP), dtype=torch.float32, device=matrix.device)
         self._kernels.launch(
             "exact_scores", (number * chosen,), (THREADS,), matrix, alive, groups.contiguous(), queries, chosen, scores
         )
         return scores
 
     def exact_at_once(self, dim: int, groups: int) -> int:
-        """As ``Products.exact_at_once``: nothing is gathered, so only the scores need memory."""
-        return max(1, places.GATHERED // (groups * places.GROUP * 4 * 4))
+        """As ``Products.exact_at_once``: no rows are gathered; the scores and, where needed, a copy of the query are."""
+        return max(1, device_rows.GATHERED // (groups * (device_rows.GROUP * 4 * 4 + dim * 4)))
 
 
 @cache
 def chosen(device: torch.device, dim: int) -> Products:
     """Return the products for vectors of ``dim`` dimensions: kernels on a GPU with CuPy, else torch's operators."""
-    if device.type == "cuda" and dim % places.GROUP == 0 and (kernels := program.compiled(SOURCE, {"DIM": dim}, device)):
+    if device.type == "cuda" and dim % device_rows.GROUP == 0 and (kernels := program.compiled(SOURCE, {"DIM": dim}, device)):
         return ByKernels(kernels)
     return ByTorch()

@@ -19,7 +19,7 @@ import torch
 
 from reflink.semantic.cpu.rows import Single, View
 from reflink.semantic.cpu.scanning import Found
-from reflink.semantic.gpu import rows as places
+from reflink.semantic.gpu import rows as device_rows
 from reflink.semantic.gpu.products import FEW, Products, chosen, error_of_products
 
 #: Groups scored exactly in step 2, in addition to k.
@@ -33,11 +33,11 @@ def scan(view: View, queries: Single, k: int) -> Iterator[Found]:
         yield from _scan_queries(part, queries, k)
 
 
-def _scan_queries(part: places.Part, queries: Single, k: int) -> Iterator[Found]:
+def _scan_queries(part: device_rows.Part, queries: Single, k: int) -> Iterator[Found]:
     base, matrix, alive = part
     products = chosen(matrix.device, matrix.shape[1])
-    for first in range(0, len(queries), places.QUERIES):
-        batch = torch.from_numpy(queries[first : first + places.QUERIES])
+    for first in range(0, len(queries), device_rows.QUERIES):
+        batch = torch.from_numpy(queries[first : first + device_rows.QUERIES])
         for query_of, rows, scores in scan_part(matrix, alive, batch, k, products):
             yield query_of.cpu().numpy() + first, rows.cpu().numpy() + base, scores.cpu().numpy()
 
@@ -49,7 +49,7 @@ def scan_part(
 
     ``queries``: float32 [n, dim], in host memory.
     """
-    number, groups = len(queries), len(matrix) // places.GROUP
+    number, groups = len(queries), len(matrix) // device_rows.GROUP
     given, queries = queries, queries.to(matrix.device)
     maxima = _maxima(matrix, queries, products)
     first_groups = min(k + MORE, groups)
@@ -68,8 +68,8 @@ def scan_part(
         wanted = min(k, scores.shape[1])
         kth[here] = scores.topk(wanted, dim=1).values[:, -1] if wanted == k else -torch.inf
         query_of, column = torch.nonzero((scores >= kth[here, None]) & torch.isfinite(scores), as_tuple=True)
-        group = groups_of[here][query_of, column // places.GROUP]
-        yield query_of + first, group * places.GROUP + column % places.GROUP, scores[query_of, column]
+        group = groups_of[here][query_of, column // device_rows.GROUP]
+        yield query_of + first, group * device_rows.GROUP + column % device_rows.GROUP, scores[query_of, column]
     if first_groups == groups:
         return
     bound = (kth - error_of_products(queries)).half()
@@ -77,7 +77,7 @@ def scan_part(
     if not len(undecided):
         return
     maxima[undecided[:, None], groups_of[undecided, :first_groups]] = torch.nan  # already scored: NaN compares false
-    several = max(1, places.SCORES // groups)
+    several = max(1, device_rows.SCORES // groups)
     for first in range(0, len(undecided), several):
         query = undecided[first : first + several]
         of, group = torch.nonzero(maxima[query, :groups] >= bound[query, None], as_tuple=True)
@@ -86,7 +86,7 @@ def scan_part(
             query_rows = query[of[some]]
             scores = products.exact(matrix, alive, group[some, None], queries[query_rows])
             pair, column = torch.nonzero((scores >= kth[query_rows, None]) & torch.isfinite(scores), as_tuple=True)
-            yield query_rows[pair], group[some][pair] * places.GROUP + column, scores[pair, column]
+            yield query_rows[pair], group[some][pair] * device_rows.GROUP + column, scores[pair, column]
 
 
 def _decided_on_host(
@@ -102,19 +102,19 @@ def _decided_on_host(
     if k > of_rows.shape[1]:
         return None
     kth = np.partition(of_rows, -k, axis=1)[:, -k, None]
-    others = of_groups[:, of_rows.shape[1] // places.GROUP :]
+    others = of_groups[:, of_rows.shape[1] // device_rows.GROUP :]
     if (others >= (kth - error.numpy()[:, None]).astype(np.float16)).any():
         return None
     query_of, column = np.nonzero((of_rows >= kth) & np.isfinite(of_rows))
-    rows = groups[query_of, column // places.GROUP].astype(np.int64) * places.GROUP + column % places.GROUP
+    rows = groups[query_of, column // device_rows.GROUP].astype(np.int64) * device_rows.GROUP + column % device_rows.GROUP
     return query_of, rows, of_rows[query_of, column]
 
 
 def _maxima(matrix: torch.Tensor, queries: torch.Tensor, products: Products) -> torch.Tensor:
     """Return the highest score of each group: fp16 [n, groups], in whole sections of ``GROUP``, -inf behind the groups."""
-    groups = len(matrix) // places.GROUP
-    sections = -(-groups // places.GROUP)
-    maxima = torch.empty((len(queries), sections * places.GROUP), dtype=torch.float16, device=matrix.device)
+    groups = len(matrix) // device_rows.GROUP
+    sections = -(-groups // device_rows.GROUP)
+    maxima = torch.empty((len(queries), sections * device_rows.GROUP), dtype=torch.float16, device=matrix.device)
     maxima[:, groups:] = -torch.inf
     products.maxima(matrix, queries, maxima)
     return maxima
@@ -126,11 +126,11 @@ def _highest(maxima: torch.Tensor, number: int, products: Products) -> tuple[tor
     They lie in the ``number`` sections with the highest maxima: each of those sections has a maximum at least as high as that
     of any other section.
     """
-    queries, sections = len(maxima), maxima.shape[1] // places.GROUP
+    queries, sections = len(maxima), maxima.shape[1] // device_rows.GROUP
     if sections <= 2 * number:
         highest, groups = maxima.topk(number, dim=1)
         return highest, groups
     best = products.of_groups(maxima).topk(number, dim=1).indices
-    inside = maxima.view(queries, sections, places.GROUP).gather(1, best[:, :, None].expand(-1, -1, places.GROUP))
+    inside = maxima.view(queries, sections, device_rows.GROUP).gather(1, best[:, :, None].expand(-1, -1, device_rows.GROUP))
     highest, at = inside.flatten(1).topk(number, dim=1)
-    return highest, best.gather(1, at // places.GROUP) * places.GROUP + at % places.GROUP
+    return highest, best.gather(1, at // device_rows.GROUP) * device_rows.GROUP + at % device_rows.GROUP

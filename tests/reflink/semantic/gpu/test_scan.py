@@ -115,12 +115,21 @@ def test_few_queries_have_the_same_hits(number: int) -> None:
     same(index, vectors[:number], 10)
 
 
-def test_exact_scores_are_those_of_the_definition(products: Products) -> None:
+@pytest.mark.parametrize("dim", [64, 384, 768])
+def test_maxima_and_exact_scores_are_those_of_the_definition(dim: int, products: Products) -> None:
+    if isinstance(products, ByKernels):
+        products = ByKernels(Simulated(source(deviceproducts.SOURCE), {"DIM": dim}))
     rng = np.random.default_rng(7)
-    matrix = torch.from_numpy(clustered(rng, 320, 9, 0.4).astype(np.float16) / 20)
-    queries = torch.from_numpy((rng.integers(-(2**26), 2**26, (3, DIM)) / 2**28).astype(np.float32))
-    alive, groups = torch.from_numpy(rng.random(320) < 0.8), torch.from_numpy(rng.integers(0, 5, (3, 2)))
+    matrix = torch.from_numpy((rng.standard_normal((320, dim)) / dim**0.5).astype(np.float16))
+    queries = torch.from_numpy((rng.integers(-(2**23), 2**23, (6, dim)) / 2**28).astype(np.float32))
+    alive, groups = torch.from_numpy(rng.random(320) < 0.8), torch.from_numpy(rng.integers(0, 5, (6, 2)))
+    scores = (queries.double() @ matrix.double().T).view(6, 5, device.GROUP)
+    for few in (queries[:1], queries[:4], queries):
+        maxima = torch.empty((len(few), 5), dtype=torch.float16)
+        products.maxima(matrix, few, maxima)
+        error = deviceproducts.error_of_products(few).double()[:, None]
+        assert ((maxima.double() - scores[: len(few)].amax(2)).abs() <= error).all()
     found = products.exact(matrix, alive, groups, queries)
-    scores = (queries.double() @ matrix.double().T).float().masked_fill(~alive, -torch.inf).view(3, 5, device.GROUP)
-    expected = torch.stack([scores[query, groups[query]].flatten() for query in range(3)])
+    living = scores.float().masked_fill(~alive.view(5, device.GROUP), -torch.inf)
+    expected = torch.stack([living[query, groups[query]].flatten() for query in range(6)])
     assert found.numpy().tobytes() == expected.numpy().tobytes()
