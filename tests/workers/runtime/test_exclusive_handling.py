@@ -1,0 +1,66 @@
+"""Turns of stages in one process: batches at the same time, a suspect alone and before later batches."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.workers.echo import until
+from workers.runtime.exclusive_handling import ExclusiveHandling
+
+
+class Handling:
+    """A batch that another stage handles in a thread until ``end``."""
+
+    def __init__(self, exclusive: ExclusiveHandling, *, alone: bool = False) -> None:
+        self.asked, self.begun, self._end = threading.Event(), threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(exclusive, alone), daemon=True)
+        self._thread.start()
+
+    def _run(self, exclusive: ExclusiveHandling, alone: bool) -> None:
+        self.asked.set()
+        with exclusive.turn(alone=alone):
+            self.begun.set()
+            self._end.wait(60)
+
+    def end(self) -> None:
+        self._end.set()
+        self._thread.join(60)
+
+
+def test_batches_are_handled_at_the_same_time() -> None:
+    exclusive = ExclusiveHandling()
+    first, second = Handling(exclusive), Handling(exclusive)
+    assert first.begun.wait(60)
+    assert second.begun.wait(60)
+    first.end()
+    second.end()
+
+
+def test_a_suspect_waits_for_the_batch_in_flight_and_later_batches_wait_for_it() -> None:
+    exclusive = ExclusiveHandling()
+    batch = Handling(exclusive)
+    assert batch.begun.wait(60)
+    suspect = Handling(exclusive, alone=True)
+    until(lambda: exclusive.waiting)
+    later = Handling(exclusive)
+    assert later.asked.wait(60)
+    assert not suspect.begun.is_set()
+    batch.end()
+    assert suspect.begun.wait(60)
+    assert not later.begun.is_set()
+    suspect.end()
+    assert later.begun.wait(60)
+    later.end()
+
+
+def test_an_error_ends_the_turn() -> None:
+    exclusive = ExclusiveHandling()
+    for alone in (True, False):
+        try:
+            with exclusive.turn(alone=alone):
+                raise ValueError
+        except ValueError:
+            pass
+    suspect = Handling(exclusive, alone=True)
+    assert suspect.begun.wait(60)
+    suspect.end()
