@@ -1,4 +1,4 @@
-"""Exclusive handling: of the stages that share a process, none works while one of them handles a suspect.
+"""Exclusive handling: while one of the stages that share a process handles a suspect, no other loads, follows or handles.
 
 Otherwise the journal of each stage would count the crashes that another stage causes (``crash_journal``).
 """

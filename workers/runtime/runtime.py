@@ -119,7 +119,7 @@ class Runtime:
         membership = Membership(self.settings, self.stage.name, self._slot)
         membership.remove_predecessor()
         # Warm before joining: partitions assigned to a worker that is still loading would wait for it.
-        with self.loading:
+        with self.loading, self.exclusive.turn(alone=False):
             started = time.monotonic()
             self.stage.warm()
             self.when_warm()
@@ -190,7 +190,8 @@ class Runtime:
             while not self.flow.closed():
                 returning.at(self._clock())
                 self._process_assignment_events()
-                busy = self._follow()
+                with self.exclusive.turn(alone=False):
+                    busy = self._follow()
                 if background is not None:
                     busy |= background.turn()
                 waited = self._clock()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
-from tests.workers.echo import until
+from tests.workers.echo import Echo, until
+from tests.workers.runtime.test_together import Loading, RunningTogether
+from tests.workers.simulated import Busy, Clock, compute
+from workers.config.settings import KafkaSettings, LedgerSettings
 from workers.runtime.exclusive_handling import ExclusiveHandling
 
 
@@ -12,6 +16,7 @@ class Handling:
     """A batch that another stage handles in a thread until ``end``."""
 
     def __init__(self, exclusive: ExclusiveHandling, *, alone: bool = False) -> None:
+        self.exclusive = exclusive
         self.asked, self.begun, self._end = threading.Event(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, args=(exclusive, alone), daemon=True)
         self._thread.start()
@@ -25,6 +30,11 @@ class Handling:
     def end(self) -> None:
         self._end.set()
         self._thread.join(60)
+
+    def waits(self) -> bool:
+        """Return whether this suspect waits, once it either waits or has begun."""
+        until(lambda: self.exclusive.waiting or self.begun.is_set())
+        return not self.begun.is_set()
 
 
 def test_batches_are_handled_at_the_same_time() -> None:
@@ -64,3 +74,38 @@ def test_an_error_ends_the_turn() -> None:
     suspect = Handling(exclusive, alone=True)
     assert suspect.begun.wait(60)
     suspect.end()
+
+
+class Following(Busy):
+    """A stage that tries to handle a suspect of another stage while it follows."""
+
+    def __init__(self, exclusive: ExclusiveHandling) -> None:
+        super().__init__(Clock(), each_s=0.01)
+        self.exclusive = exclusive
+        self.waited: list[bool] = []
+
+    def follow(self, seconds: float) -> bool:
+        suspect = Handling(self.exclusive, alone=True)
+        self.waited.append(suspect.waits())
+        threading.Thread(target=suspect.end, daemon=True).start()
+        return False
+
+
+def test_a_suspect_waits_for_a_stage_that_follows(tmp_path: Path) -> None:
+    stage = Following(exclusive := ExclusiveHandling())
+    compute(stage, LedgerSettings(slot="a", state_dir=tmp_path, batch_records=1), 10, exclusive)
+    assert stage.waited
+    assert all(stage.waited)
+
+
+def test_a_suspect_waits_for_a_stage_that_loads(kafka: KafkaSettings, state: Path) -> None:
+    loading = Loading()
+    process = RunningTogether(kafka, state, Echo(), loading)
+    assert loading.begun.wait(60)
+    suspect = Handling(process.together.runtimes[0].exclusive, alone=True)
+    waited = suspect.waits()
+    loading.loaded.set()
+    assert suspect.begun.wait(60)
+    suspect.end()
+    process.stop()
+    assert waited
