@@ -68,7 +68,7 @@ class Runtime:
         )
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
-        #: When the last attempt at a batch began: earlier ones, during an outage, say nothing about its cost.
+        #: When the last attempt at a batch began: earlier ones in an outage, and other stages, say nothing about its cost.
         self._attempted = clock()
         #: None until the stage is warm.
         self.poller: Poller | None = None
@@ -243,10 +243,10 @@ class Runtime:
             isolated = Isolated(poison=[(records[0], killer)])
         else:
             while True:
-                self._attempted = self._clock()
                 try:
                     alone = self.journal.suspect(records[0])
                     with self.exclusive.turn(alone=alone), self.watchdog.activity("handling a batch"):
+                        self._attempted = self._clock()
                         isolated = isolate(self.stage, records, self.journal.in_flight(records))
                     break
                 except ServiceUnavailable as error:

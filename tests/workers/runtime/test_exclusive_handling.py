@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.workers.echo import Echo, until
 from tests.workers.runtime.test_together import Loading, RunningTogether
 from tests.workers.simulated import Busy, Clock, compute
+from tests.workers.test_rates import spent
 from workers.config.settings import KafkaSettings, LedgerSettings
 from workers.runtime.exclusive_handling import ExclusiveHandling
 
@@ -77,7 +80,7 @@ def test_an_error_ends_the_turn() -> None:
 
 
 class Following(Busy):
-    """A stage that tries to handle a suspect of another stage while it follows."""
+    """A stage that handles 0.01 s per record; a suspect of another stage begins while it follows, and takes 1000 s."""
 
     def __init__(self, exclusive: ExclusiveHandling) -> None:
         super().__init__(Clock(), each_s=0.01)
@@ -87,15 +90,23 @@ class Following(Busy):
     def follow(self, seconds: float) -> bool:
         suspect = Handling(self.exclusive, alone=True)
         self.waited.append(suspect.waits())
-        threading.Thread(target=suspect.end, daemon=True).start()
+        threading.Thread(target=self._end, args=(suspect,), daemon=True).start()
         return False
 
+    def _end(self, suspect: Handling) -> None:
+        assert suspect.begun.wait(60)
+        self.clock.now += 1000
+        suspect.end()
 
-def test_a_suspect_waits_for_a_stage_that_follows(tmp_path: Path) -> None:
+
+def test_a_suspect_waits_for_a_stage_that_follows_and_its_time_is_not_that_of_the_next_batch(tmp_path: Path) -> None:
     stage = Following(exclusive := ExclusiveHandling())
+    before = spent("handle")
     compute(stage, LedgerSettings(slot="a", state_dir=tmp_path, batch_records=1), 10, exclusive)
     assert stage.waited
     assert all(stage.waited)
+    assert stage.clock.now > 1000
+    assert spent("handle") - before == pytest.approx(10 * 0.01)
 
 
 def test_a_suspect_waits_for_a_stage_that_loads(kafka: KafkaSettings, state: Path) -> None:
