@@ -165,10 +165,11 @@ spec:
                   fieldPath: metadata.name
             {{- with include "reflink.kafka.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
             {{- with include "reflink.engine.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
-            {{- /* Otherwise it would use as many threads as the node has cores. Without this variable the search of the linker uses the threads of the encoder. */}}
+            {{- /* Otherwise it would use as many threads as the node has cores. Without REFLINK_SEARCH_THREADS a linker that searches vectors uses the threads of the encoder. */}}
             {{- $names := list "OMP_NUM_THREADS" }}
             {{- $settings := include "reflink.worker.settings" $scope | fromYaml }}
-            {{- if and (has "fallback" $worker.groups) (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
+            {{- $trigrams := and (eq $worker.command "linker") (eq (get $settings "REFLINK_FIRST_SEARCH") "trigrams") }}
+            {{- if and (or $trigrams (has "fallback" $worker.groups)) (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
             {{- $names = append $names "REFLINK_SEARCH_THREADS" }}
             {{- end }}
             {{- with include "reflink.threads" (dict "threads" $worker.threads "resources" $worker.resources "names" $names) | trim }}{{ . | nindent 12 }}{{ end }}
