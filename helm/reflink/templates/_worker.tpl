@@ -9,7 +9,7 @@ Every template that speaks of workers begins with this, so that adding one is an
 {{- if not (has $worker.command (list "parser" "linker" "fallback" "ledger" "indexer")) -}}
 {{- fail (printf "workers.%s.command is %s: it must be parser, linker, fallback, ledger or indexer" .name $worker.command) -}}
 {{- end -}}
-{{- range list "REFLINK_MIN_PROBABILITY" "REFLINK_LINK_PRECISION" "REFLINK_ABSENT" -}}
+{{- range list "REFLINK_MIN_PROBABILITY" "REFLINK_LINK_PRECISION" "REFLINK_ABSENT" "REFLINK_FIRST_SEARCH" "REFLINK_VERSIONS" -}}
 {{- if hasKey $worker.settings . -}}
 {{- fail (printf "workers.%s.settings.%s: linker and fallback must have the same: set it under settings" $.name .) -}}
 {{- end -}}
