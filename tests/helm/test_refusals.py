@@ -42,6 +42,10 @@ REFUSED = {
     "workers.linker.settings.REFLINK_PROFILE=fast": "value must be one of 'paper', 'production'",
     "workers.linker.settings.REFLINK_MIN_PROBABILITY=0.9":
         "workers.linker.settings.REFLINK_MIN_PROBABILITY: linker and fallback must have the same: set it under settings",
+    "workers.linker.settings.REFLINK_FIRST_SEARCH=trigrams":
+        "workers.linker.settings.REFLINK_FIRST_SEARCH: linker and fallback must have the same: set it under settings",
+    "workers.fallback.settings.REFLINK_VERSIONS=link":
+        "workers.fallback.settings.REFLINK_VERSIONS: linker and fallback must have the same: set it under settings",
     "workers.parser.extraEnv[0].name=REFLINK_SLOT": "at '/workers/parser/extraEnv/0/name'",
     "kafka.bootstrapServers=kafka": "at '/kafka/bootstrapServers': 'kafka' does not match pattern",
     "kafka.bootstrapServers=": "at '/kafka/bootstrapServers': '' does not match pattern",

@@ -201,6 +201,9 @@ def test_the_number_of_threads_is_the_requested_cpus():
     found = set_manifests("workers.fallback.settings.REFLINK_SEARCH_THREADS=2", kinds=("Deployment",))
     names = [one["name"] for one in container(named(found, "main-reflink-fallback"))["env"]]
     assert "REFLINK_SEARCH_THREADS" not in names
+    found = set_manifests("settings.REFLINK_FIRST_SEARCH=trigrams", kinds=("Deployment",))
+    variables = {one["name"]: one.get("value") for one in container(named(found, "main-reflink-linker"))["env"]}
+    assert variables["REFLINK_SEARCH_THREADS"] == variables["OMP_NUM_THREADS"]
 
 
 def test_additions_of_the_operator_are_in_the_pod():

@@ -11,6 +11,7 @@ from typing import Any
 from workers.config.settings import WorkerSettings
 from workers.records import Partition, Received
 from workers.runtime.batching import Batch, BatchPolicy
+from workers.runtime.exclusive_handling import ExclusiveHandling
 from workers.runtime.flow import Flow
 from workers.runtime.partition_states import AssignmentEvent
 from workers.runtime.runtime import Runtime
@@ -212,9 +213,10 @@ class _Committer:
                 self.runtime.flow.close()
 
 
-def compute(stage: Busy, settings: WorkerSettings, count: int) -> None:
-    """Run the loop of the compute thread over ``count`` queued records."""
+def compute(stage: Busy, settings: WorkerSettings, count: int, exclusive: ExclusiveHandling | None = None) -> None:
+    """Run the loop of the compute thread over ``count`` queued records. ``exclusive``: the turns of other stages."""
     runtime = Runtime(stage, settings, stage.clock)
+    runtime.exclusive = exclusive or runtime.exclusive
     assign(runtime.flow, P)
     runtime.flow.offer([record(offset) for offset in range(count)])
     with runtime.journal:

@@ -5,6 +5,7 @@ It searches trigrams, or vectors if the linker searched trigrams (``REFLINK_FIRS
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +24,10 @@ from workers.catalog.follower import CatalogFollower
 from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import FallbackSettings
 from workers.engine.source import EngineSource
+from workers.errors import BadSettings
 from workers.linking.encoders import report_full_device
 from workers.linking.events import JudgedBy, add_outcomes, outcome
+from workers.linking.linker_stage import TRIGRAMS
 from workers.linking.trigram_placement import TrigramPlacement, chosen_device
 from workers.linking.vectors import VectorStage, open_trigrams
 from workers.records import Received
@@ -32,6 +35,8 @@ from workers.stage import Output, Stage
 
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
         self._placement: TrigramPlacement | None = None
         #: Whether it encodes references and searches vectors.
         self._has_vectors = settings.engine == "native" and settings.first_search == "trigrams"
+        #: Whether an event came from a linker with another ``first_search``.
+        self._other_order = False
 
     def warm(self) -> None:
         """Open the catalog and read its topic to the end. Raises as a linker's ``warm``."""
@@ -98,7 +105,12 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
         return FallbackEvent.from_json(record.value or b"")
 
     def view(self, batch: Sequence[FallbackEvent]) -> FallbackView:
-        """Return the catalog at the version that the semantic stage used, or a newer one, so that its candidates are known."""
+        """Return the catalog at the version that the semantic stage used, or a newer one, so that its candidates are known.
+
+        Raises BadSettings if the events need trigrams and there are none.
+        """
+        if self.settings.engine == "native":
+            self._check_order(batch)
         required = max((event.catalog_offset for event in batch), default=0)
         self.follower.wait_for(required, self.settings.call_deadline_s)
         now = int(self._clock() * 1000)
@@ -107,6 +119,24 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
         encoder = self.encoder if self._has_vectors else None
         source = native_candidates(self.catalog, self.policy, encoder, self._of_works)
         return FallbackView(source, self.policy, now, encoder)
+
+    def _check_order(self, batch: Sequence[FallbackEvent]) -> None:
+        """Compare the linker's first search with the settings. Raises BadSettings for profile ``paper`` without trigrams.
+
+        Otherwise a difference is not refused, because after a change of the setting the topic may hold events of both orders.
+        """
+        if self._has_vectors and any(event.profile == "paper" for event in batch):
+            raise BadSettings(
+                "REFLINK_FIRST_SEARCH=trigrams: references of a linker with REFLINK_PROFILE=paper need a search of trigrams: "
+                "set vectors until the topic fallback has no lag, or for good"
+            )
+        names = {event.model for event in batch if event.model}
+        if not self._other_order and any((name == TRIGRAMS) != self._has_vectors for name in names):
+            self._other_order = True
+            log.warning(
+                "a linker left references open by the search of this fallback: REFLINK_FIRST_SEARCH must be the same for both",
+                extra={"models": sorted(names)},
+            )
 
     @property
     def policy(self) -> Policy:

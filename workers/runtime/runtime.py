@@ -14,6 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from workers.runtime.background_tasks import BackgroundTasks
 from workers.runtime.batching import Batch, BatchPolicy
 from workers.runtime.commit_loop import Committer
 from workers.runtime.crash_journal import Journal
+from workers.runtime.exclusive_handling import ExclusiveHandling
 from workers.runtime.finished import Finished
 from workers.runtime.flood_guard import FloodGuard
 from workers.runtime.flow import Flow
@@ -36,7 +38,6 @@ from workers.runtime.process_memory import Returning
 from workers.runtime.record_queue import Background
 from workers.runtime.slot_lock import Slot
 from workers.runtime.topic_watch import TopicWatch
-from workers.runtime.turns import Turns
 from workers.runtime.watchdog import Watchdog
 from workers.stage import Stage
 from workers.telemetry import metrics
@@ -67,7 +68,7 @@ class Runtime:
         )
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
-        #: When the last attempt at a batch began: earlier ones, during an outage, say nothing about its cost.
+        #: When the last attempt at a batch began: earlier ones in an outage, and other stages, say nothing about its cost.
         self._attempted = clock()
         #: None until the stage is warm.
         self.poller: Poller | None = None
@@ -77,8 +78,9 @@ class Runtime:
         self._follow_share = FollowShare(share, clock())
         #: Called when the stage has loaded everything that it keeps.
         self.when_warm: Callable[[], object] = lambda: None
-        #: Shared by the stages of a process, as is ``show_ready``, which is called with whether this stage is ready.
-        self.turns = Turns()
+        #: Set by a process with several stages: when to load and to work, and what to call with whether this stage is ready.
+        self.loading: AbstractContextManager[None] = nullcontext()
+        self.exclusive = ExclusiveHandling()
         self.show_ready: Callable[[bool], object] = metrics.READY.set
         stage.wanted = self.flow.wanted
         self._topics = TopicWatch(settings, stage)
@@ -117,7 +119,7 @@ class Runtime:
         membership = Membership(self.settings, self.stage.name, self._slot)
         membership.remove_predecessor()
         # Warm before joining: partitions assigned to a worker that is still loading would wait for it.
-        with self.turns.loading(self.stage.name):
+        with self.loading, self.exclusive.turn(alone=False):
             started = time.monotonic()
             self.stage.warm()
             self.when_warm()
@@ -188,17 +190,16 @@ class Runtime:
             while not self.flow.closed():
                 returning.at(self._clock())
                 self._process_assignment_events()
-                busy = self._follow()
+                with self.exclusive.turn(alone=False):
+                    busy = self._follow()
                 if background is not None:
                     busy |= background.turn()
                 waited = self._clock()
                 # An idle worker does not sleep while there are catalog changes or background tasks.
-                batch = self.flow.take(0.0 if busy else _IDLE_S)
-                if batch is None:
+                if (batch := self.flow.take(0.0 if busy else _IDLE_S)) is None:
                     continue
                 metrics.STAGE_SECONDS.labels("wait").observe(self._clock() - waited)
-                finished = self._handle(batch)
-                if finished is None:
+                if (finished := self._handle(batch)) is None:
                     continue
                 self._learn(finished, self._clock() - self._attempted)
                 committer.finished.put(finished)
@@ -242,10 +243,10 @@ class Runtime:
             isolated = Isolated(poison=[(records[0], killer)])
         else:
             while True:
-                self._attempted = self._clock()
                 try:
                     alone = self.journal.suspect(records[0])
-                    with self.turns.handling(alone=alone), self.watchdog.activity("handling a batch"):
+                    with self.exclusive.turn(alone=alone), self.watchdog.activity("handling a batch"):
+                        self._attempted = self._clock()
                         isolated = isolate(self.stage, records, self.journal.in_flight(records))
                     break
                 except ServiceUnavailable as error:

@@ -8,17 +8,36 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from workers.config.settings import WorkerSettings
+from workers.runtime.exclusive_handling import ExclusiveHandling
 from workers.runtime.runtime import Runtime
-from workers.runtime.turns import Turns
 from workers.telemetry import metrics
 from workers.telemetry.http_server import HealthServer
 
 #: Seconds after which a request to stop is noticed.
 _LOOK_S: Final = 0.1
+
+
+class LoadOrder:
+    """The order in which stages load. ``names``: the stages in this order."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._to_load = list(names)
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """Load within, once the stages before this one have loaded. If one of them fails, the process ends, and this waits."""
+        with self._changed:
+            self._changed.wait_for(lambda: name == self._to_load[0])
+        yield
+        with self._changed:
+            self._to_load.remove(name)
+            self._changed.notify_all()
 
 
 class Together:
@@ -35,10 +54,11 @@ class Together:
         self._stopping = threading.Event()
         #: Port of /metrics and /health; None before the server has started.
         self.health_port: int | None = None
-        turns = Turns(self._ready)
+        order, exclusive = LoadOrder(self._ready), ExclusiveHandling()
         for runtime in runtimes:
-            runtime.turns = turns
-            runtime.show_ready = self._shows(runtime.stage.name)
+            name = runtime.stage.name
+            runtime.loading, runtime.exclusive = order.turn(name), exclusive
+            runtime.show_ready = self._shows(name)
 
     def stop(self) -> None:
         """Drain all stages: ``run`` returns when their batches in flight are committed."""

@@ -90,7 +90,7 @@ OPEN_TRANSACTION_SECONDS = Gauge(
     "Seconds for which the last stable offset has not moved although records follow it.",
     ["topic", "partition"],
 )
-# The catalog of this worker.
+# The catalog of this worker. Of two stages in one process, offset and lag are those of the stage that is behind.
 CATALOG_OFFSET = Gauge("reflink_catalog_offset", "Version of the catalog: next offset of its topic.")
 # The end of the topic comes from the last fetch response, without a request.
 CATALOG_LAG = Gauge("reflink_catalog_lag_records", "Records between this worker's catalog and the end of the catalog topic.")

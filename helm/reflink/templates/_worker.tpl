@@ -9,7 +9,7 @@ Every template that speaks of workers begins with this, so that adding one is an
 {{- if not (has $worker.command (list "parser" "linker" "fallback" "ledger" "indexer")) -}}
 {{- fail (printf "workers.%s.command is %s: it must be parser, linker, fallback, ledger or indexer" .name $worker.command) -}}
 {{- end -}}
-{{- range list "REFLINK_MIN_PROBABILITY" "REFLINK_LINK_PRECISION" "REFLINK_ABSENT" -}}
+{{- range list "REFLINK_MIN_PROBABILITY" "REFLINK_LINK_PRECISION" "REFLINK_ABSENT" "REFLINK_FIRST_SEARCH" "REFLINK_VERSIONS" -}}
 {{- if hasKey $worker.settings . -}}
 {{- fail (printf "workers.%s.settings.%s: linker and fallback must have the same: set it under settings" $.name .) -}}
 {{- end -}}
@@ -165,10 +165,11 @@ spec:
                   fieldPath: metadata.name
             {{- with include "reflink.kafka.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
             {{- with include "reflink.engine.env" $scope | trim }}{{ . | nindent 12 }}{{ end }}
-            {{- /* Otherwise it would use as many threads as the node has cores. Without this variable the search of the linker uses the threads of the encoder. */}}
+            {{- /* Otherwise it would use as many threads as the node has cores. Without REFLINK_SEARCH_THREADS a linker that searches vectors uses the threads of the encoder. */}}
             {{- $names := list "OMP_NUM_THREADS" }}
             {{- $settings := include "reflink.worker.settings" $scope | fromYaml }}
-            {{- if and (has "fallback" $worker.groups) (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
+            {{- $trigrams := and (eq $worker.command "linker") (eq (get $settings "REFLINK_FIRST_SEARCH") "trigrams") }}
+            {{- if and (or $trigrams (has "fallback" $worker.groups)) (not (hasKey $settings "REFLINK_SEARCH_THREADS")) }}
             {{- $names = append $names "REFLINK_SEARCH_THREADS" }}
             {{- end }}
             {{- with include "reflink.threads" (dict "threads" $worker.threads "resources" $worker.resources "names" $names) | trim }}{{ . | nindent 12 }}{{ end }}

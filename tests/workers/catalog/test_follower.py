@@ -26,6 +26,11 @@ class Read:
     def take(self) -> CatalogChanges | None:
         return self.waiting.popleft() if self.waiting else None
 
+    def start(self) -> int:
+        return self.end
+
+    def close(self) -> None: ...
+
 
 def follower_of(*changes: CatalogChanges) -> CatalogFollower:
     follower = CatalogFollower(CatalogSettings(), Catalog.empty(lexical_mode=None), None)
@@ -47,6 +52,26 @@ def test_a_step_applies_several_fetches_and_sets_the_offset_of_the_catalog():
     assert follower.apply(0.0)
     assert (len(follower.catalog), follower.catalog.offset, follower.lag) == (40, 45, 0)
     assert not follower.apply(0.0)
+
+
+def test_of_two_followers_in_a_process_the_gauges_show_the_one_behind():
+    def shown() -> tuple[float, float]:
+        return metrics.CATALOG_OFFSET._value.get(), metrics.CATALOG_LAG._value.get()
+
+    first, stuck = (follower_of(arrivals(0, 20)) for _ in range(2))
+    first.start()
+    stuck.start()
+    first.apply(0.0)
+    assert shown() == (0, 20), "an alert sees the lag, and that the offset does not move"
+    stuck.apply(0.0)
+    assert shown() == (20, 0)
+    stuck.reader.end = 50
+    first.apply(0.0)
+    assert shown() == (20, 30)
+    stuck.close()
+    first.apply(0.0)
+    assert shown() == (20, 0)
+    first.close()
 
 
 def test_a_replica_behind_the_topic_takes_larger_steps():

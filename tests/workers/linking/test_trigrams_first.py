@@ -12,12 +12,13 @@ import pytest
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Reference, Work
 from reflink.linking.native import TrigramsFirst
-from reflink.linking.policy import Policy
+from reflink.linking.policy import Open, Policy
 from reflink.semantic import Encoder
 from schemas import SCHEMA_VERSION, CatalogEvent, FallbackEvent, OutcomesEvent, ReferenceEvent
 from tests.kafka import send, worker_settings
 from tests.workers.corpus import loaded
 from workers.config.settings import FallbackSettings, KafkaSettings, LinkerSettings
+from workers.errors import BadSettings
 from workers.kafka.clients import end_of
 from workers.linking.fallback_stage import FallbackStage
 from workers.linking.linker_stage import LinkerStage
@@ -134,3 +135,34 @@ def test_with_a_search_engine_the_order_has_no_effect():
         LinkerStage(LinkerSettings(**engine)).policy
         == LinkerStage(LinkerSettings(**engine | {"first_search": "vectors"})).policy
     )
+
+
+def opened(**fields: Any) -> FallbackEvent:
+    event = cited(1, "Fungi in soil of forests", year=2001)
+    return FallbackEvent(
+        schema_version=SCHEMA_VERSION, citing=OWN, paper_version=1, arrived=0, catalog_offset=0,
+        items=(Open(reference=event.reference),), **fields,
+    )  # fmt: skip
+
+
+def test_a_fallback_without_trigrams_refuses_references_of_profile_paper(kafka: KafkaSettings, tmp_path: Path):
+    """Their second search has no threshold, so it would link the nearest vector, whatever its cosine."""
+    fallback = fallback_of(kafka, tmp_path)
+    with pytest.raises(BadSettings, match="REFLINK_FIRST_SEARCH=trigrams"):
+        fallback.view([opened(model="all-MiniLM-L6-v2@1"), opened(model="all-MiniLM-L6-v2@1", profile="paper")])
+
+
+def test_a_fallback_warns_once_of_a_linker_that_searched_its_index(
+    kafka: KafkaSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    """It must not end: the topic may hold records from before the setting was changed, mixed with later ones."""
+    vectors, trigrams = opened(model="all-MiniLM-L6-v2@1"), opened(model="trigrams")
+    for first, right, wrong in (("trigrams", trigrams, vectors), ("vectors", vectors, trigrams)):
+        settings = worker_settings(kafka, tmp_path, FallbackSettings, first_search=first, device="cpu", lag_interval_s=60)
+        caplog.clear()
+        with warmed(FallbackStage(settings)) as fallback:
+            for batch, warnings in (([right, opened()], 0), ([right, wrong], 1), ([wrong], 1)):
+                fallback.view(batch)
+                assert [each.levelname for each in caplog.records if "REFLINK_FIRST_SEARCH" in each.message] == [
+                    "WARNING"
+                ] * warnings
