@@ -103,15 +103,16 @@ def test_stopping_finishes_the_batches_in_flight_of_both(kafka, state):
 
 
 def test_the_first_stage_that_fails_ends_the_others_and_is_reported(kafka, state):
-    flood = [(b"k", b"bad %d" % number) for number in range(200)]
-    send(kafka, "outcomes", flood)
-    first = Echo()
+    send(kafka, "references", numbered(3))
+    first, before = Echo(), set(threading.enumerate())
     process = RunningTogether(kafka, state, first, Second())
+    until(lambda: first.batches)
+    send(kafka, "outcomes", [(b"k", b"bad %d" % number) for number in range(200)])
     process.thread.join(60)
     assert not process.thread.is_alive()
     assert isinstance(process.error, DeadLetterFlood)
-    send(kafka, "references", numbered(10))
-    assert first.batches == [], "the first stage ended too"
+    left = {thread.name for thread in set(threading.enumerate()) - before if "echo" in thread.name}
+    assert not left, "the first stage ended too"
 
 
 def test_a_stage_that_still_loads_does_not_delay_the_end(kafka, state):
