@@ -32,6 +32,7 @@ def chosen_device(settings: SearchSettings) -> Device | None:
         return device.CudaDevice("cuda" if wanted == "auto" else wanted)
     except (DeviceMissing, PackageMissing) as error:
         if wanted == "auto":
+            log.info("trigrams are searched on the CPU", extra={"reason": str(error)})
             return None
         raise BadSettings(f"REFLINK_SEARCH_DEVICE: {error}") from None
 
