@@ -151,7 +151,7 @@ class LexicalIndex:
         def copied(segment: Segment) -> OnDevice:
             return DeviceSegment(segment.layout, segment.ranks, device=shared, **options)
 
-        self._growth.attach(Placement(copied, smallest))
+        self._growth.attach(Placement(copied, smallest, shared.release))
         return True
 
     def placed(self) -> Placed:

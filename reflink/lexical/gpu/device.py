@@ -39,6 +39,10 @@ class Device(Protocol):
         """Return the bytes that can still be allocated."""
         ...
 
+    def release(self) -> None:
+        """Return memory that was freed, and kept for later, to other users of the device."""
+        ...
+
     def total_bytes(self) -> int:
         """Return the memory of the device, free or not."""
         ...
@@ -102,8 +106,13 @@ class CudaDevice:
 
     def free_bytes(self) -> float:
         """Return the free bytes of the GPU, after returning those that CuPy keeps for later."""
-        self.xp.get_default_memory_pool().free_all_blocks()
+        self.release()
         return float(self.xp.cuda.runtime.memGetInfo()[0])
+
+    def release(self) -> None:
+        """Return the memory that CuPy keeps for later."""
+        with self._device:
+            self.xp.get_default_memory_pool().free_all_blocks()
 
     def total_bytes(self) -> int:
         """Return the memory of the GPU."""

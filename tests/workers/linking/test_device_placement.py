@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -164,6 +167,42 @@ def test_a_catalog_that_outgrows_the_device_continues_from_host_memory_if_set(mo
     assert stage.catalog.offset == 99
     (hits,) = stage.vectors.search(FakeEncoder().encode([stage.catalog.semantic_text(new_works(200)[177])]), 1)
     assert hits[0][0] == "new177"
+
+
+class Pool:
+    """A stub of CuPy whose pool keeps memory. ``device``: the GPU that the pool was asked on."""
+
+    def __init__(self) -> None:
+        self.kept, self.device = 1000, -1
+        self.cuda = SimpleNamespace(Device=self._on)
+
+    def _on(self, device: int) -> AbstractContextManager[None]:
+        self.device = device
+        return nullcontext()
+
+    def get_default_memory_pool(self) -> Pool:
+        return self
+
+    def free_bytes(self) -> int:
+        return self.kept
+
+    def free_all_blocks(self) -> None:
+        self.kept = 0
+
+
+def test_a_catalog_that_outgrows_the_device_first_takes_what_the_trigrams_of_the_process_keep(monkeypatch: pytest.MonkeyPatch):
+    stage, pool = Placed(search_spare=64), Pool()
+    stage._search_device = "cuda:1"
+    monkeypatch.setitem(sys.modules, "cupy", pool)
+    monkeypatch.setattr(device, "free_bytes", lambda _: 2**20 if pool.kept else 2**40)
+    stage.follow_works(new_works(200))
+    while stage.follow(0.0):
+        pass
+    assert len(stage.vectors) == 210
+    assert (pool.kept, pool.device) == (0, 1)
+    full(monkeypatch)
+    with pytest.raises(DeviceFull):
+        stage.follow_works(new_works(400)[200:])
 
 
 class OfOneView(LinkerStage):

@@ -139,6 +139,14 @@ def test_a_merged_segment_takes_the_memory_of_the_others_if_both_do_not_fit() ->
     pair.check()
 
 
+def test_the_memory_of_merged_segments_is_returned_to_other_users_of_the_device(pair: Pair) -> None:
+    pair.add(3000)
+    pair.place()
+    pair.add(3000)
+    assert pair.placed.placed() == Placed(6000, 0, pair.device.used)
+    assert pair.device.kept == 0
+
+
 def test_memory_that_another_program_takes_meanwhile_is_missing_as_any_other() -> None:
     pair = Pair(AccountedDevice(memory(6000) - 1, contended=True))
     pair.add(3000)
