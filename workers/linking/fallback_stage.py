@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reflink.catalog import Catalog
 from reflink.linking.candidates import Candidates
@@ -60,8 +60,11 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
     outputs = ("outcomes",)
     follows = ("catalog",)
 
-    def __init__(self, settings: FallbackSettings, clock: Callable[[], float] = time.time) -> None:
-        self.settings, self._clock = settings, clock
+    def __init__(
+        self, settings: FallbackSettings, clock: Callable[[], float] = time.time, *, beside_linker: bool = False
+    ) -> None:
+        """``beside_linker``: the trigrams leave free memory of the GPU to a linker in this process."""
+        self.settings, self._clock, self._beside_linker = settings, clock, beside_linker
         settings.check_precision()
         #: The search engine, None without one.
         self._engine: EngineSource | None = None
@@ -79,9 +82,9 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
             self.follower.defer_vectors()
             return
         if native:
-            self._placement = TrigramPlacement(chosen_device(settings))
             self.catalog = open_trigrams(settings)
             assert self.catalog.trigrams is not None
+            self._placement = TrigramPlacement(chosen_device(settings), **self._reserved())
             self._placement.place(self.catalog.trigrams)
         else:
             self.catalog = open_catalog(settings, vectors=False, trigrams=False, empty=Catalog.empty(lexical_mode=None))
@@ -90,6 +93,13 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
         if not native:
             self._engine = EngineSource(settings, self.catalog)
             self._engine.wait()
+
+    def _reserved(self) -> dict[str, Any]:
+        if not self._beside_linker:
+            return {}
+        from workers.linking.device_placement import still_needed
+
+        return {"reserved": lambda: still_needed(len(self.catalog), self.settings)}
 
     def decode(self, record: Received) -> FallbackEvent:
         """Return the event of a record. Raises BadRecord."""

@@ -23,7 +23,7 @@ from schemas import ReferenceEvent
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 from workers.catalog.follower import CatalogFollower
 from workers.catalog.topic_reader import CatalogChanges
-from workers.config.settings import LinkerSettings
+from workers.config.settings import FallbackSettings, LinkerSettings
 from workers.errors import BadSettings, DeviceFull
 from workers.linking import device_placement
 from workers.linking.encoders import load_encoder
@@ -167,6 +167,17 @@ def test_a_catalog_that_outgrows_the_device_continues_from_host_memory_if_set(mo
     assert stage.catalog.offset == 99
     (hits,) = stage.vectors.search(FakeEncoder().encode([stage.catalog.semantic_text(new_works(200)[177])]), 1)
     assert hits[0][0] == "new177"
+
+
+def test_trigrams_leave_a_linker_in_their_process_what_its_encoder_and_search_need(monkeypatch: pytest.MonkeyPatch):
+    settings = FallbackSettings(search_device="cuda:1", search_spare=64)
+    kept = {"cuda:1": (3 << 30, 1 << 30)}
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda gpu: kept[gpu][0])
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda gpu: kept[gpu][1])
+    search = device.needed_bytes(1_000_064, DIM)[1]
+    assert device_placement.still_needed(1_000_000, settings) == (4 << 30) + search - (2 << 30)
+    kept["cuda:1"] = (30 << 30, 1 << 30)
+    assert device_placement.still_needed(1_000_000, settings) == 0
 
 
 class Pool:
