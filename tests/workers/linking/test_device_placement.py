@@ -24,7 +24,7 @@ from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 from workers.catalog.follower import CatalogFollower
 from workers.catalog.topic_reader import CatalogChanges
 from workers.config.settings import FallbackSettings, LinkerSettings
-from workers.errors import BadSettings, DeviceFull
+from workers.errors import BadSettings, DeviceFailed, DeviceFull
 from workers.linking import device_placement
 from workers.linking.encoders import load_encoder
 from workers.linking.linker_stage import LinkerStage
@@ -246,8 +246,21 @@ def test_a_reference_that_the_device_has_no_memory_for_is_not_blamed(error: Exce
         isolate(OfOneView(Placed(Full(error, 0))), received(4))
 
 
-def test_batches_are_halved_until_they_fit():
-    judged = isolate(OfOneView(Placed(Full(torch.OutOfMemoryError("CUDA out of memory"), 2))), received(5))
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx`"),
+    ],
+)
+def test_no_reference_is_blamed_for_a_failed_gpu(error: Exception):
+    with pytest.raises(DeviceFailed, match="the GPU failed: CUDA error: "):
+        isolate(OfOneView(Placed(Full(error, 0))), received(4))
+
+
+@pytest.mark.parametrize("kind", [torch.OutOfMemoryError, torch.AcceleratorError])
+def test_batches_are_halved_until_they_fit(kind: type[Exception]):
+    judged = isolate(OfOneView(Placed(Full(kind("CUDA error: out of memory"), 2))), received(5))
     assert not judged.poison
     assert judged.output.messages
 
