@@ -130,11 +130,10 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
         )
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
-        """Return the outcomes, one event per paper. Raises DeviceFull if the GPU has no memory for a search.
+        """Return the outcomes, one event per paper. Raises DeviceFull if the GPU has no memory for them, DeviceFailed.
 
         They carry the catalog offset, policy and share of absent works of the linker. Its catalog is the older of both
-        versions, and the verdict here assumes the same share. The model is the linker's, or the encoder of this worker. Raises
-        DeviceFull.
+        versions, and the verdict here assumes the same share. The model is the linker's, or the encoder of this worker.
         """
         if self._placement is not None:
             return self._placement.searched(lambda: self._handle(batch, view))
