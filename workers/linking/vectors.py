@@ -37,10 +37,11 @@ class VectorStage:
     _halved = 0
 
     def _warm_vectors(self) -> None:
-        """Load the encoders, open the catalog, place its vectors and read the catalog topic to its end."""
+        """Load the encoders, open the catalog, place its vectors, read the catalog topic to its end, and search once."""
         settings = self.settings
         of_works, self.encoder = load_encoders(settings)
         self._of_works = None if of_works is self.encoder else of_works
+        from reflink.semantic.gpu.products import FEW
         from workers.linking import device_placement
 
         self._search_device = device_placement.chosen_device(settings, self.encoder.device)
@@ -60,8 +61,11 @@ class VectorStage:
         with report_full_device("the catalog's vectors and works", smallest=True):
             device_placement.place(self.catalog.vectors, self._search_device, settings)
             self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
-            # The first pass through a model is slow, so it should not delay the first reference.
-            self.encoder.encode(["warm"])
+            # The first pass through a model and the first searches of few and of many queries are slow: on a GPU they compile
+            # kernels and load cuBLAS. They should not delay the first reference.
+            queries = self.encoder.encode(["warm"] * (FEW + 1))
+            for number in (1, len(queries)):
+                self.catalog.vectors.search(queries[:number], 1)
 
     def _show_memory(self) -> None:
         metrics.ENCODER_TOKEN_BUDGET.set(self.encoder.memory.tokens)
