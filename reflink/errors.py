@@ -47,7 +47,7 @@ class NoMemory(ReflinkError, MemoryError):
 
 
 class DeviceMissing(ReflinkError):
-    """The configured device is not on this machine; the message states how many devices there are."""
+    """The configured device is not on this machine, or cannot run the kernels; the message states why."""
 
 
 class DeviceTooSmall(ReflinkError):

@@ -89,3 +89,9 @@ class ServiceRefused(WorkerError):
     """A service that a stage needs beside Kafka refuses the client, and no retry can help."""
 
     exit_code = 14
+
+
+class DeviceFailed(WorkerError):
+    """A GPU failed, for example it was lost or a kernel accessed invalid memory: this process cannot use it any more."""
+
+    exit_code = 15

@@ -138,7 +138,8 @@ class LexicalIndex:
         Copies the segments with at least ``smallest`` texts there, where a search needs further memory (``options``: those of
         DeviceSegment). The CPU searches the others. Later segments that do not fit stay on the CPU (``placed``). Returns
         whether a device is used. Changes wait until it returns. Raises DeviceTooSmall, and changes nothing, if they do not fit,
-        and as CudaDevice.
+        and as CudaDevice. Earlier copies stay until all are made, so placing again needs memory for both; placing on the CPU
+        first avoids this.
         """
         if device is None:
             self._growth.attach(None)
@@ -151,7 +152,7 @@ class LexicalIndex:
         def copied(segment: Segment) -> OnDevice:
             return DeviceSegment(segment.layout, segment.ranks, device=shared, **options)
 
-        self._growth.attach(Placement(copied, smallest))
+        self._growth.attach(Placement(copied, smallest, shared.release))
         return True
 
     def placed(self) -> Placed:

@@ -33,7 +33,7 @@ Every setting is an environment variable REFLINK_… or a line of the TOML file 
 and /health/ready. Exit codes: 0 drained, 1 failed, 2 invalid settings or usage, 3 wrong topic, 4 slot taken, 5 fenced,
 6 flood of dead letters, 7 stalled, 8 refused by the broker, 9 no broker responds, 10 the state folder cannot be read or
 written, 11 no memory on the device, 12 a load was refused, 13 the search engine does not answer, 14 it refuses,
-143 a tool ended by SIGTERM.
+15 the GPU failed, 143 a tool ended by SIGTERM.
 
 first steps:
   reflink-worker topics --partitions 6

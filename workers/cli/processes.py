@@ -101,4 +101,4 @@ def _fallback_runtime() -> Runtime:
     settings = configuration.read(configuration.FallbackSettings)
     if settings.engine != "native":
         raise BadSettings(f"--with-fallback shares a GPU, and REFLINK_ENGINE={settings.engine} uses none: run two workers")
-    return Runtime(stage_class("fallback")(settings), settings)
+    return Runtime(stage_class("fallback")(settings, beside_linker=True), settings)

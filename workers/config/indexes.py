@@ -46,9 +46,9 @@ class IndexSettings(KafkaSettings):
     search_device: str = Field(
         "auto",
         pattern=r"^(auto|cpu|cuda(:\d+)?)$",
-        description="Device of the search: `cpu`, `cuda`, `cuda:N` or `auto`: for vectors that of the encoder, for trigrams a "
-        "GPU if CuPy finds one. The results are the same. Trigrams that do not fit at the start end the worker with code 11; "
-        "later growth stays on the CPU.",
+        description="Device of the search: `cpu`, `cuda`, `cuda:N` or `auto`: for vectors that of the encoder, for trigrams of "
+        "a fallback a GPU if CuPy finds one. A linker searches trigrams on the CPU. The results are the same. Trigrams that do "
+        "not fit at the start end the worker with code 11; later growth stays on the CPU.",
     )
     search_stream: bool = Field(
         False,

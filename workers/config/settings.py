@@ -212,6 +212,8 @@ class LinkerSettings(SearchSettings):
             raise ValueError("REFLINK_PROFILE=paper requires REFLINK_ENGINE=native")
         if self.first != "vectors" and self.profile == "paper":
             raise ValueError("REFLINK_PROFILE=paper requires REFLINK_FIRST_SEARCH=vectors")
+        if self.first == "trigrams" and self.search_device.startswith("cuda"):
+            raise ValueError("with REFLINK_FIRST_SEARCH=trigrams a linker searches on the CPU: set REFLINK_SEARCH_DEVICE=auto")
         return self
 
 

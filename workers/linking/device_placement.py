@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 import torch
 
 from reflink.errors import DeviceMissing, DeviceTooSmall
 from reflink.semantic import VectorIndex
 from reflink.semantic.encoder.precision import choose_device
+from reflink.semantic.gpu.rows import needed_bytes
 from workers.config.settings import SearchSettings
 from workers.errors import BadSettings, DeviceFull
+
+#: Bytes of a GPU for CUDA and the encoder.
+ENCODER: Final = 4 << 30
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +29,16 @@ def chosen_device(settings: SearchSettings, encoder_device: str) -> str | None:
         return choose_device(device)
     except DeviceMissing as error:
         raise BadSettings(f"REFLINK_SEARCH_DEVICE: {error}") from None
+
+
+def still_needed(works: int, settings: SearchSettings) -> float:
+    """Return the bytes that encoder and search of a linker with this number of works may still allocate on their GPU.
+
+    Memory that torch has allocated and keeps for later counts as theirs.
+    """
+    gpu = "cuda" if settings.search_device == "auto" else settings.search_device
+    search = needed_bytes(works + settings.search_spare, 0)[1]
+    return max(0.0, ENCODER + search - torch.cuda.memory_reserved(gpu) + torch.cuda.memory_allocated(gpu))
 
 
 def place(vectors: VectorIndex, device: str | None, settings: SearchSettings) -> None:

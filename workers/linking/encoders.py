@@ -10,6 +10,7 @@ from reflink.errors import DeviceMissing, NoMemory
 from workers.config.indexes import Arithmetic
 from workers.config.settings import SearchSettings
 from workers.errors import BadSettings, DeviceFull
+from workers.linking.device_failures import raise_if_failed
 
 if TYPE_CHECKING:
     from reflink.semantic import Encoder
@@ -45,10 +46,14 @@ def load_encoders(settings: SearchSettings) -> tuple[Encoder, Encoder]:
 
 @contextmanager
 def report_full_device(what: str, *, smallest: bool) -> Iterator[None]:
-    """Convert NoMemory to DeviceFull; with ``smallest`` (the smallest possible allocation) also errors of torch."""
+    """Convert NoMemory to DeviceFull; with ``smallest`` (the smallest possible allocation) also errors of torch.
+
+    Raises DeviceFailed if the GPU has failed.
+    """
     try:
         yield
     except (NoMemory, RuntimeError) as error:
+        raise_if_failed(error)
         from reflink.semantic.encoder.token_budget import is_out_of_memory
 
         if not isinstance(error, NoMemory) and not (smallest and is_out_of_memory(error)):

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reflink.catalog import Catalog
 from reflink.linking.candidates import Candidates
@@ -25,6 +25,7 @@ from workers.catalog.snapshot_opening import open_catalog
 from workers.config.settings import FallbackSettings
 from workers.engine.source import EngineSource
 from workers.errors import BadSettings
+from workers.linking.device_failures import raise_if_failed
 from workers.linking.encoders import report_full_device
 from workers.linking.events import JudgedBy, add_outcomes, outcome
 from workers.linking.linker_stage import TRIGRAMS
@@ -67,8 +68,11 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
     outputs = ("outcomes",)
     follows = ("catalog",)
 
-    def __init__(self, settings: FallbackSettings, clock: Callable[[], float] = time.time) -> None:
-        self.settings, self._clock = settings, clock
+    def __init__(
+        self, settings: FallbackSettings, clock: Callable[[], float] = time.time, *, beside_linker: bool = False
+    ) -> None:
+        """``beside_linker``: the trigrams leave free memory of the GPU to a linker in this process."""
+        self.settings, self._clock, self._beside_linker = settings, clock, beside_linker
         settings.check_precision()
         #: The search engine, None without one.
         self._engine: EngineSource | None = None
@@ -88,9 +92,9 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
             self.follower.defer_vectors()
             return
         if native:
-            self._placement = TrigramPlacement(chosen_device(settings))
             self.catalog = open_trigrams(settings)
             assert self.catalog.trigrams is not None
+            self._placement = TrigramPlacement(chosen_device(settings), **self._reserved())
             self._placement.place(self.catalog.trigrams)
         else:
             self.catalog = open_catalog(settings, vectors=False, trigrams=False, empty=Catalog.empty(lexical_mode=None))
@@ -100,6 +104,13 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
             self._engine = EngineSource(settings, self.catalog)
             self._engine.wait()
 
+    def _reserved(self) -> dict[str, Any]:
+        if not self._beside_linker:
+            return {}
+        from workers.linking.device_placement import still_needed
+
+        return {"reserved": lambda: still_needed(len(self.catalog), self.settings)}
+
     def decode(self, record: Received) -> FallbackEvent:
         """Return the event of a record. Raises BadRecord."""
         return FallbackEvent.from_json(record.value or b"")
@@ -107,12 +118,16 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
     def view(self, batch: Sequence[FallbackEvent]) -> FallbackView:
         """Return the catalog at the version that the semantic stage used, or a newer one, so that its candidates are known.
 
-        Raises BadSettings if the events need trigrams and there are none.
+        Raises BadSettings if the events need trigrams and there are none, DeviceFailed if the GPU has failed.
         """
         if self.settings.engine == "native":
             self._check_order(batch)
         required = max((event.catalog_offset for event in batch), default=0)
-        self.follower.wait_for(required, self.settings.call_deadline_s)
+        try:
+            self.follower.wait_for(required, self.settings.call_deadline_s)
+        except RuntimeError as error:  # also of a merge in the background
+            raise_if_failed(error)
+            raise
         now = int(self._clock() * 1000)
         if self._engine is not None:
             return FallbackView(self._engine.candidates(required), self.policy, now)
@@ -152,11 +167,10 @@ class FallbackStage(VectorStage, Stage[FallbackEvent, FallbackView]):
         )
 
     def handle(self, batch: Sequence[FallbackEvent], view: FallbackView) -> Output:
-        """Return the outcomes, one event per paper. Raises DeviceFull if the GPU has no memory for a search.
+        """Return the outcomes, one event per paper. Raises DeviceFull if the GPU has no memory for them, DeviceFailed.
 
         They carry the catalog offset, policy and share of absent works of the linker. Its catalog is the older of both
-        versions, and the verdict here assumes the same share. The model is the linker's, or the encoder of this worker. Raises
-        DeviceFull.
+        versions, and the verdict here assumes the same share. The model is the linker's, or the encoder of this worker.
         """
         if self._placement is not None:
             return self._placement.searched(lambda: self._handle(batch, view))

@@ -11,6 +11,7 @@ from reflink.errors import DeviceMissing, DeviceTooSmall, PackageMissing
 from reflink.lexical import LexicalIndex
 from workers.config.settings import SearchSettings
 from workers.errors import BadSettings, DeviceFull
+from workers.linking.device_failures import lacks_memory, raise_if_failed
 from workers.telemetry import gpu_memory, metrics
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def chosen_device(settings: SearchSettings) -> Device | None:
         return device.CudaDevice("cuda" if wanted == "auto" else wanted)
     except (DeviceMissing, PackageMissing) as error:
         if wanted == "auto":
+            log.info("trigrams are searched on the CPU", extra={"reason": str(error)})
             return None
         raise BadSettings(f"REFLINK_SEARCH_DEVICE: {error}") from None
 
@@ -71,20 +73,24 @@ class TrigramPlacement:
         self._refused = placed.refused > 0
 
     def searched(self, search: Callable[[], T]) -> T:
-        """Return the result of ``search``. Raises DeviceFull if the device has no memory for it.
+        """Return the result of ``search``. Raises DeviceFull if the device has no memory for it, DeviceFailed if it has failed.
 
         A search allocates little. In a process with a linker PyTorch may keep the rest of the memory for later: it is returned,
         and the search repeated.
         """
         try:
             return search()
-        except MemoryError:
-            if self.device is None:
+        except (MemoryError, RuntimeError) as error:
+            raise_if_failed(error)
+            if self.device is None or not lacks_memory(error):
                 raise
             _return_memory_of_torch()
         try:
             return search()
-        except MemoryError as error:
+        except (MemoryError, RuntimeError) as error:
+            raise_if_failed(error)
+            if not lacks_memory(error):
+                raise
             reason = " ".join(str(error).split())[:300]
             raise DeviceFull(f"no memory for a search: {reason}; no data is lost: stop other programs on the GPU") from None
 

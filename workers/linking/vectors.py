@@ -6,6 +6,7 @@ The linker has it, or the fallback if trigrams are searched first (``REFLINK_FIR
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from reflink.catalog import Catalog
@@ -36,10 +37,11 @@ class VectorStage:
     _halved = 0
 
     def _warm_vectors(self) -> None:
-        """Load the encoders, open the catalog, place its vectors and read the catalog topic to its end."""
+        """Load the encoders, open the catalog, place its vectors, read the catalog topic to its end, and search once."""
         settings = self.settings
         of_works, self.encoder = load_encoders(settings)
         self._of_works = None if of_works is self.encoder else of_works
+        from reflink.semantic.gpu.products import FEW
         from workers.linking import device_placement
 
         self._search_device = device_placement.chosen_device(settings, self.encoder.device)
@@ -59,8 +61,11 @@ class VectorStage:
         with report_full_device("the catalog's vectors and works", smallest=True):
             device_placement.place(self.catalog.vectors, self._search_device, settings)
             self.follower.wait_for(self.follower.start(), settings.call_deadline_s)
-            # The first pass through a model is slow, so it should not delay the first reference.
-            self.encoder.encode(["warm"])
+            # The first pass through a model and the first searches of few and of many queries are slow: on a GPU they compile
+            # kernels and load cuBLAS. They should not delay the first reference.
+            queries = self.encoder.encode(["warm"] * (FEW + 1))
+            for number in (1, len(queries)):
+                self.catalog.vectors.search(queries[:number], 1)
 
     def _show_memory(self) -> None:
         metrics.ENCODER_TOKEN_BUDGET.set(self.encoder.memory.tokens)
@@ -75,13 +80,30 @@ class VectorStage:
             gpu_memory.show(self.name, sum(map(torch.cuda.memory_allocated, devices)), total)
 
     def _make_room(self) -> bool:
-        """Place the vectors again, in host memory if the device is full. Return False if the settings do not allow this."""
+        """Return memory of merged trigrams to the device, and place the vectors again, in host memory if it is full.
+
+        Return False if no memory was kept and the settings do not allow host memory.
+        """
+        returned = self._search_device is not None and _return_memory_of_cupy(self._search_device)
         if not self.settings.search_stream or self.catalog.vectors is None:
-            return False
+            return returned
         from workers.linking import device_placement
 
         device_placement.place(self.catalog.vectors, self._search_device, self.settings)
         return True
+
+
+def _return_memory_of_cupy(device: str) -> bool:
+    """Return what CuPy keeps for later, as a fallback in this process does after a search. Return whether it kept any."""
+    if "cupy" not in sys.modules or not device.startswith("cuda"):
+        return False
+    import cupy
+
+    with cupy.cuda.Device(int(device.partition(":")[2] or 0)):
+        pool = cupy.get_default_memory_pool()
+        kept = int(pool.free_bytes())
+        pool.free_all_blocks()
+    return kept > 0
 
 
 def open_trigrams(settings: SearchSettings) -> Catalog:

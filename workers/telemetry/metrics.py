@@ -19,7 +19,7 @@ _PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9
 # Throughput: records read (committed) and written, by topic without prefix.
 RECORDS_IN = Counter("reflink_records_in_total", "Records consumed and committed.", ["topic"])
 RECORDS_OUT = Counter("reflink_records_out_total", "Records produced and committed.", ["topic"])
-# Size of the batches; only the linker counts tokens, since only it has an encoder.
+# Size of the batches; only the worker that searches vectors has an encoder and counts tokens.
 BATCH_RECORDS = Histogram("reflink_batch_records", "Records in one batch.", buckets=_SIZES)
 BATCH_TOKENS = Histogram("reflink_batch_tokens", "Encoder tokens in one batch, padding not counted.", buckets=_SIZES)
 # Estimates of the batch policy: maximum batch size, and expected time of the last batch; step "handle" has the actual time.
@@ -154,4 +154,6 @@ READY = Gauge("reflink_ready", "Whether the worker is ready.")
 # Identity of the process. The start time reveals restarts that happen between two scrapes.
 START_TIME = Gauge("reflink_start_timestamp_seconds", "Start time of this worker, in seconds since 1970.")
 BUILD_INFO = Gauge("reflink_build_info", "1, with the version of reflink.", ["version"])
-MODEL_INFO = Gauge("reflink_model_info", "1, with the encoder of works; only the linker has one.", ["model", "precision"])
+MODEL_INFO = Gauge(
+    "reflink_model_info", "1, with the encoder of works; only a worker that searches vectors has it.", ["model", "precision"]
+)

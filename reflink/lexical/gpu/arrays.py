@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -18,11 +19,20 @@ ROOM: Final = 512
 class DeviceArrays:
     """The arrays of a layout on a device, and the work arrays for ``batch`` queries at once.
 
-    Equal scores are ordered by ``ranks``, which differ. Raises ValueError for a layout without bitmaps, DeviceTooSmall if all
-    this does not fit the device's free memory.
+    Equal scores are ordered by ``ranks``, which differ. ``reserved`` returns the free bytes to leave to other users of the
+    device. Raises ValueError for a layout without bitmaps, DeviceTooSmall if all this does not fit the device's free memory.
     """
 
-    def __init__(self, device: Device, layout: Layout, ranks: Ranks, *, batch: int, room: int | None = None) -> None:
+    def __init__(
+        self,
+        device: Device,
+        layout: Layout,
+        ranks: Ranks,
+        *,
+        batch: int,
+        room: int | None = None,
+        reserved: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.device: Final = device
         self.texts: Final = len(layout.sizes)
         if not len(layout.shares):
@@ -53,12 +63,14 @@ class DeviceArrays:
         #: Bytes on the device.
         self.nbytes: Final = arrays + work
         with device.active():
-            free = device.free_bytes()
+            others = reserved()
+            free = device.free_bytes() - others
             if self.nbytes > free:
+                beside = f" beside {others / 2**30:.2f} GiB reserved" if others else ""
                 raise DeviceTooSmall(
-                    f"the device has {free / 2**30:.2f} GiB free: {self.texts:,} texts need {arrays / 2**30:.2f} GiB, and a "
-                    f"search of {batch:,} queries at once {work / 2**30:.2f} GiB; use a larger device, a smaller batch, share "
-                    "the texts among several, or search on the CPU"
+                    f"the device has {max(free, 0) / 2**30:.2f} GiB free{beside}: {self.texts:,} texts need "
+                    f"{arrays / 2**30:.2f} GiB, and a search of {batch:,} queries at once {work / 2**30:.2f} GiB; use a larger "
+                    "device, a smaller batch, share the texts among several, or search on the CPU"
                 )
             self.bits, self.codes, self.offsets, self.sizes, self.ranks, self.bitmap_of, self.shares = (
                 sent(device, array) for array in kept

@@ -14,6 +14,9 @@ from reflink.lexical.gpu import kernels
 
 Array = npt.NDArray[Any]
 
+#: Min compute capability, ten times: __reduce_max_sync of kernels.cu.
+CAPABILITY: Final = 80
+
 
 class Device(Protocol):
     """A device that runs the kernels of ``kernels.cu``, one after the other."""
@@ -36,6 +39,10 @@ class Device(Protocol):
         """Return the bytes that can still be allocated."""
         ...
 
+    def release(self) -> None:
+        """Return memory that was freed, and kept for later, to other users of the device."""
+        ...
+
     def total_bytes(self) -> int:
         """Return the memory of the device, free or not."""
         ...
@@ -56,8 +63,8 @@ class Device(Protocol):
 class CudaDevice:
     """An NVIDIA GPU, by CuPy. ``name``: ``cuda``, or ``cuda:1`` for the second.
 
-    Raises PackageMissing without CuPy, DeviceMissing if there is no such GPU. NVRTC compiles the kernels once per machine; the
-    result is in CUPY_CACHE_DIR.
+    Raises PackageMissing without CuPy, DeviceMissing if there is no such GPU or it cannot run the kernels. NVRTC compiles them
+    once per machine; the result is in CUPY_CACHE_DIR.
     """
 
     def __init__(self, name: str = "cuda") -> None:
@@ -78,11 +85,17 @@ class CudaDevice:
         if number >= count:
             raise DeviceMissing(f"{name}: this machine has {count} GPUs")
         self._device: Final = cupy.cuda.Device(number)
+        if (capability := int(self._device.compute_capability)) < CAPABILITY:
+            raise DeviceMissing(f"{name}: its compute capability is {capability / 10}, and {CAPABILITY / 10} is needed")
         with self._device:
             # It does not wait for the streams of other libraries in the process, nor they for it.
             self._stream: Final = cupy.cuda.Stream(non_blocking=True)
             module = cupy.RawModule(code=kernels.source(), options=(*kernels.OPTIONS, *kernels.definitions()))
-            self._kernels: Final = {kernel: module.get_function(kernel) for kernel in kernels.NAMES}
+            try:
+                self._kernels: Final = {kernel: module.get_function(kernel) for kernel in kernels.NAMES}
+            except (cupy.cuda.compiler.CompileException, OSError, RuntimeError) as error:
+                reason = " ".join(str(error).split())[:300]
+                raise DeviceMissing(f"{name}: its kernels cannot be compiled: {reason}") from error
             self.processors: Final = int(self._device.attributes["MultiProcessorCount"])
 
     @contextmanager
@@ -93,8 +106,13 @@ class CudaDevice:
 
     def free_bytes(self) -> float:
         """Return the free bytes of the GPU, after returning those that CuPy keeps for later."""
-        self.xp.get_default_memory_pool().free_all_blocks()
+        self.release()
         return float(self.xp.cuda.runtime.memGetInfo()[0])
+
+    def release(self) -> None:
+        """Return the memory that CuPy keeps for later."""
+        with self._device:
+            self.xp.get_default_memory_pool().free_all_blocks()
 
     def total_bytes(self) -> int:
         """Return the memory of the GPU."""

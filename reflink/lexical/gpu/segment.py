@@ -7,7 +7,7 @@ imported when a segment is placed on a GPU.
 from __future__ import annotations
 
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,14 +24,14 @@ BATCH: Final = 4096
 class DeviceSegment(DeviceArrays):
     """A segment that is searched on a device, up to ``batch`` queries at once.
 
-    ``device``: the name of a GPU, ``cuda`` or ``cuda:1``, or an opened device. Concurrent searches are serialised. Raises as
-    CudaDevice and DeviceArrays do.
+    ``device``: the name of a GPU, ``cuda`` or ``cuda:1``, or an opened device. ``options``: ``room`` and ``reserved`` of
+    DeviceArrays. Concurrent searches are serialised. Raises as CudaDevice and DeviceArrays do.
     """
 
     def __init__(
-        self, layout: Layout, ranks: Ranks, *, batch: int = BATCH, device: str | Device = "cuda", room: int | None = None
+        self, layout: Layout, ranks: Ranks, *, batch: int = BATCH, device: str | Device = "cuda", **options: Any
     ) -> None:
-        super().__init__(CudaDevice(device) if isinstance(device, str) else device, layout, ranks, batch=batch, room=room)
+        super().__init__(CudaDevice(device) if isinstance(device, str) else device, layout, ranks, batch=batch, **options)
         self._lock = Lock()
         self._known: Mask | None = None
 

@@ -28,10 +28,14 @@ AT_ONCE: Final = 4096
 
 @dataclass(frozen=True)
 class Placement:
-    """The device for segments with bitmaps and at least ``smallest`` texts. ``place`` copies one there (DeviceTooSmall)."""
+    """The device for segments with bitmaps and at least ``smallest`` texts. ``place`` copies one there (DeviceTooSmall).
+
+    ``release`` returns memory that it keeps to other users of the device.
+    """
 
     place: Callable[[Segment], OnDevice]
     smallest: int
+    release: Callable[[], None]
 
     def wants(self, segment: Segment) -> bool:
         """Return whether the device searches this segment."""
@@ -161,10 +165,12 @@ class Growth:
                     self._merge(due)
                 elif not self._place(left[0]):
                     refused.add(left[0])
+                del due  # it holds memory of the device
+                if self._placement is not None:
+                    self._placement.release()
             except Exception as error:  # the next change raises it: nothing catches exceptions of this thread
                 with self._lock:
                     self._merging, self._failure = (), error
-            del due  # it holds memory of the device
 
     def _merge(self, due: tuple[Part, ...]) -> None:
         segment = _merged(due)

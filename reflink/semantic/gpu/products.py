@@ -130,7 +130,11 @@ class ByKernels(ByTorch):
 
 @cache
 def chosen(device: torch.device, dim: int) -> Products:
-    """Return the products for vectors of ``dim`` dimensions: kernels on a GPU with CuPy, else torch's operators."""
+    """Return the products for vectors of ``dim`` dimensions: kernels on a GPU with CuPy, else torch's operators.
+
+    If the kernels cannot be compiled, which ``compiled`` logs, the process keeps torch's operators: another attempt at each
+    search would delay it.
+    """
     if device.type == "cuda" and dim % device_rows.GROUP == 0 and (kernels := program.compiled(SOURCE, {"DIM": dim}, device)):
         return ByKernels(kernels)
     return ByTorch()

@@ -7,7 +7,7 @@ import sys
 from tests.campaigns.convergence.replicas import WordEncoder
 from workers.cli import main
 from workers.config.settings import LinkerSettings
-from workers.linking import linker_stage as linker
+from workers.linking import vectors
 
 
 def word_encoders(settings: LinkerSettings) -> tuple[WordEncoder, WordEncoder]:
@@ -17,5 +17,5 @@ def word_encoders(settings: LinkerSettings) -> tuple[WordEncoder, WordEncoder]:
 
 
 if __name__ == "__main__":
-    linker.load_encoders = word_encoders  # type: ignore[assignment]
+    vectors.load_encoders = word_encoders  # type: ignore[assignment]
     sys.exit(main())

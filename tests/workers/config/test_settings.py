@@ -197,3 +197,11 @@ def test_the_client_gets_only_the_options_that_are_set(environment: Any):
     assert (client["sasl_plain_username"], client["sasl_plain_password"]) == ("worker", SECRET)
     assert client["ssl_cafile"] == "/ca.pem"
     assert client["sasl_mechanism"] == "PLAIN"
+
+
+def test_a_linker_that_searches_trigrams_requires_no_gpu():
+    for device in ("cuda", "cuda:63"):
+        assert "REFLINK_FIRST_SEARCH=trigrams" in refusal(LinkerSettings, first_search="trigrams", search_device=device)
+        read(FallbackSettings, first_search="trigrams", search_device=device)
+        read(LinkerSettings, search_device=device)
+    read(LinkerSettings, first_search="trigrams", search_device="auto")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,8 +23,8 @@ from schemas import ReferenceEvent
 from tests.reflink.catalog.works_of import DIM, FakeEncoder, work
 from workers.catalog.follower import CatalogFollower
 from workers.catalog.topic_reader import CatalogChanges
-from workers.config.settings import LinkerSettings
-from workers.errors import BadSettings, DeviceFull
+from workers.config.settings import FallbackSettings, LinkerSettings
+from workers.errors import BadSettings, DeviceFailed, DeviceFull
 from workers.linking import device_placement
 from workers.linking.encoders import load_encoder
 from workers.linking.linker_stage import LinkerStage
@@ -166,6 +169,53 @@ def test_a_catalog_that_outgrows_the_device_continues_from_host_memory_if_set(mo
     assert hits[0][0] == "new177"
 
 
+def test_trigrams_leave_a_linker_in_their_process_what_its_encoder_and_search_need(monkeypatch: pytest.MonkeyPatch):
+    settings = FallbackSettings(search_device="cuda:1", search_spare=64)
+    kept = {"cuda:1": (3 << 30, 1 << 30)}
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda gpu: kept[gpu][0])
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda gpu: kept[gpu][1])
+    search = device.needed_bytes(1_000_064, DIM)[1]
+    assert device_placement.still_needed(1_000_000, settings) == (4 << 30) + search - (2 << 30)
+    kept["cuda:1"] = (30 << 30, 1 << 30)
+    assert device_placement.still_needed(1_000_000, settings) == 0
+
+
+class Pool:
+    """A stub of CuPy whose pool keeps memory. ``device``: the GPU that the pool was asked on."""
+
+    def __init__(self) -> None:
+        self.kept, self.device = 1000, -1
+        self.cuda = SimpleNamespace(Device=self._on)
+
+    def _on(self, device: int) -> AbstractContextManager[None]:
+        self.device = device
+        return nullcontext()
+
+    def get_default_memory_pool(self) -> Pool:
+        return self
+
+    def free_bytes(self) -> int:
+        return self.kept
+
+    def free_all_blocks(self) -> None:
+        self.kept = 0
+
+
+def test_a_catalog_that_outgrows_the_device_first_takes_what_the_trigrams_of_the_process_keep(monkeypatch: pytest.MonkeyPatch):
+    stage, pool = Placed(search_spare=64), Pool()
+    stage._search_device = "cuda:1"
+    monkeypatch.setitem(sys.modules, "cupy", pool)
+    monkeypatch.setattr(device, "free_bytes", lambda _: 2**20 if pool.kept else 2**40)
+    stage.follow_works(new_works(200))
+    while stage.follow(0.0):
+        pass
+    assert len(stage.vectors) == 210
+    assert (pool.kept, pool.device) == (0, 1)
+    full(monkeypatch)
+    with pytest.raises(DeviceFull):
+        stage.follow_works(new_works(400)[200:])
+
+
 class OfOneView(LinkerStage):
     """A linker with another linker's encoder, catalog and follower, which does not wait for changes."""
 
@@ -196,8 +246,21 @@ def test_a_reference_that_the_device_has_no_memory_for_is_not_blamed(error: Exce
         isolate(OfOneView(Placed(Full(error, 0))), received(4))
 
 
-def test_batches_are_halved_until_they_fit():
-    judged = isolate(OfOneView(Placed(Full(torch.OutOfMemoryError("CUDA out of memory"), 2))), received(5))
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx`"),
+    ],
+)
+def test_no_reference_is_blamed_for_a_failed_gpu(error: Exception):
+    with pytest.raises(DeviceFailed, match="the GPU failed: CUDA error: "):
+        isolate(OfOneView(Placed(Full(error, 0))), received(4))
+
+
+@pytest.mark.parametrize("kind", [torch.OutOfMemoryError, torch.AcceleratorError])
+def test_batches_are_halved_until_they_fit(kind: type[Exception]):
+    judged = isolate(OfOneView(Placed(Full(kind("CUDA error: out of memory"), 2))), received(5))
     assert not judged.poison
     assert judged.output.messages
 

@@ -16,7 +16,7 @@ from tests.reflink.lexical.gpu.accounted import AccountedDevice
 from tests.reflink.lexical.plain import made, vocabulary
 from tests.workers.linking.test_fallback_stage import WORKS, event
 from workers.config.settings import FallbackSettings
-from workers.errors import BadSettings, DeviceFull
+from workers.errors import BadSettings, DeviceFailed, DeviceFull
 from workers.linking.fallback_stage import FallbackStage, FallbackView
 from workers.linking.trigram_placement import TrigramPlacement, chosen_device
 from workers.telemetry import gpu_memory, metrics
@@ -106,16 +106,20 @@ def test_metrics_show_what_the_device_holds_and_what_no_longer_fits_is_logged_on
     gpu_memory.show("linker", 0, 0)
 
 
+class CUDARuntimeError(RuntimeError):
+    """As CuPy's."""
+
+
 class Search:
     """A search that fails a number of times."""
 
-    def __init__(self, failures: int) -> None:
-        self.failures = failures
+    def __init__(self, failures: int, error: Exception | None = None) -> None:
+        self.failures, self.error = failures, error or MemoryError("out of memory")
 
     def __call__(self) -> str:
         self.failures -= 1
         if self.failures >= 0:
-            raise MemoryError("out of memory")
+            raise self.error
         return "hits"
 
 
@@ -125,3 +129,27 @@ def test_a_search_without_memory_is_repeated_once_and_then_ends_the_worker() -> 
         placement(AccountedDevice()).searched(Search(2))
     with pytest.raises(MemoryError):  # of the host, without a device
         placement(None).searched(Search(1))
+
+
+def test_host_memory_that_a_search_lacks_counts_as_memory_of_the_device() -> None:
+    error = CUDARuntimeError("cudaErrorMemoryAllocation: out of memory")
+    assert placement(AccountedDevice()).searched(Search(1, error)) == "hits"
+    with pytest.raises(DeviceFull):
+        placement(AccountedDevice()).searched(Search(2, error))
+
+
+@pytest.mark.parametrize("before", [(), (MemoryError("out of memory"),)], ids=["at once", "after a want of memory"])
+def test_a_failed_gpu_is_not_blamed_on_records(before: tuple[Exception, ...]) -> None:
+    errors = iter([*before, CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access")])
+
+    def search() -> None:
+        raise next(errors)
+
+    with pytest.raises(DeviceFailed, match=r"the GPU failed: cudaErrorIllegalAddress.*no data is lost") as raised:
+        placement(AccountedDevice()).searched(search)
+    assert raised.value.exit_code == 15
+
+
+def test_a_defect_is_not_a_failed_gpu() -> None:
+    with pytest.raises(RuntimeError, match="a defect"):
+        placement(AccountedDevice()).searched(Search(1, RuntimeError("a defect")))

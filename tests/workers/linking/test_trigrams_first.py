@@ -13,7 +13,8 @@ from reflink.catalog import Catalog
 from reflink.entities import Ids, Reference, Work
 from reflink.linking.native import TrigramsFirst
 from reflink.linking.policy import Open, Policy
-from reflink.semantic import Encoder
+from reflink.semantic import Encoder, VectorIndex
+from reflink.semantic.gpu.products import FEW
 from schemas import SCHEMA_VERSION, CatalogEvent, FallbackEvent, OutcomesEvent, ReferenceEvent
 from tests.kafka import send, worker_settings
 from tests.workers.corpus import loaded
@@ -122,11 +123,21 @@ def test_a_late_work_is_found_by_trigrams_at_once_and_by_vectors_when_it_is_enco
         assert not fallback.follow(0.0)
 
 
-def test_works_of_the_topic_are_encoded_before_a_fallback_starts(kafka: KafkaSettings, tmp_path: Path):
+def test_works_of_the_topic_are_encoded_and_searched_before_a_fallback_starts(
+    kafka: KafkaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    searched, search = [], VectorIndex.search
+
+    def noted(index: VectorIndex, vectors: Any, k: int) -> Any:
+        searched.append((len(vectors), len(index)))
+        return search(index, vectors, k)
+
+    monkeypatch.setattr(VectorIndex, "search", noted)
     records = [(work.id.encode(), CatalogEvent(schema_version=SCHEMA_VERSION, work=work).to_json()) for work in WORKS]
     send(kafka, "catalog", records)
     with warmed(fallback_of(kafka, tmp_path)) as fallback:
         assert {work.id for work in WORKS if work.id in fallback.catalog.vectors} == {work.id for work in WORKS}
+        assert searched == [(1, len(WORKS)), (FEW + 1, len(WORKS))], "a GPU has other kernels for few queries than for many"
 
 
 def test_with_a_search_engine_the_order_has_no_effect():

@@ -14,14 +14,16 @@ from tests.reflink.lexical.gpu.simulated import SimulatedDevice
 
 
 class AccountedDevice(SimulatedDevice):
-    """A device of ``size`` bytes. ``used``: bytes of the arrays that exist. ``searches``: batches of queries searched.
+    """A device of ``size`` bytes. ``used``: bytes of the arrays that exist. ``kept``: bytes of those deleted since ``release``.
+
+    ``searches``: batches of queries searched.
 
     ``contended``: another program takes the free memory after it was measured, so an allocation beyond it fails.
     """
 
     def __init__(self, size: float = 2.0**40, *, contended: bool = False) -> None:
         super().__init__()
-        self.size, self.used, self.contended = size, 0, contended
+        self.size, self.used, self.kept, self.contended = size, 0, 0, contended
         self.xp = Arrays(self)
         self._active = True  # several threads use it
 
@@ -30,7 +32,11 @@ class AccountedDevice(SimulatedDevice):
         yield
 
     def free_bytes(self) -> float:
+        self.release()
         return float("inf") if self.contended else self.size - self.used
+
+    def release(self) -> None:
+        self.kept = 0
 
     def total_bytes(self) -> int:
         return int(self.size)
@@ -57,6 +63,7 @@ class Arrays:
     def _add(self, size: int) -> None:
         with self._lock:
             self._device.used += size
+            self._device.kept -= min(size, 0)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)

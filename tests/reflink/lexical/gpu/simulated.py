@@ -57,6 +57,8 @@ class SimulatedDevice:
     def free_bytes(self) -> float:
         return self.free
 
+    def release(self) -> None: ...
+
     def total_bytes(self) -> int:
         return 1 << 40
 

@@ -31,9 +31,10 @@ class Pair:
         self.device = device
         self.placed, self.plain = LexicalIndex("T", threads=threads), LexicalIndex("T")
         self.texts: dict[str, str] = {}
+        self.options: dict[str, Any] = {}
 
     def place(self) -> None:
-        assert self.placed.place(self.device, smallest=LEAST_WITH_BITMAPS, batch=BATCH, room=BATCH * 9000)
+        assert self.placed.place(self.device, smallest=LEAST_WITH_BITMAPS, batch=BATCH, room=BATCH * 9000, **self.options)
 
     def add(self, number: int) -> None:
         """Add texts and wait until they are merged and placed."""
@@ -137,6 +138,27 @@ def test_a_merged_segment_takes_the_memory_of_the_others_if_both_do_not_fit() ->
     pair.add(3000)
     assert pair.placed.placed().texts == 6000
     pair.check()
+
+
+def test_the_memory_of_merged_segments_is_returned_to_other_users_of_the_device(pair: Pair) -> None:
+    pair.add(3000)
+    pair.place()
+    pair.add(3000)
+    assert pair.placed.placed() == Placed(6000, 0, pair.device.used)
+    assert pair.device.kept == 0
+
+
+def test_reserved_memory_stays_free() -> None:
+    pair, reserved = Pair(AccountedDevice(memory(3000) + 2**30 - 1)), [2**30]
+    pair.options = {"reserved": lambda: reserved[0]}
+    pair.add(3000)
+    with pytest.raises(DeviceTooSmall, match=r"the device has 0\.\d\d GiB free beside 1\.00 GiB reserved: 3,000 texts need"):
+        pair.place()
+    reserved[0] -= 1
+    pair.place()
+    pair.check()
+    pair.add(3000)
+    assert pair.placed.placed() == Placed(0, 6000, 0)
 
 
 def test_memory_that_another_program_takes_meanwhile_is_missing_as_any_other() -> None:
