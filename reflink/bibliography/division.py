@@ -23,8 +23,7 @@ def works(citation: Citation) -> list[Citation]:
     it stands, or to the work that a notice such as "Retraction in:" follows. If that is unclear, the citation is not divided.
     """
     parts = divide(citation["raw_text"]) if _may_be_several(citation) else []
-    places = _places(citation, parts)
-    if not parts or places is None:
+    if not parts or (places := _places(citation, parts)) is None:
         return [citation]
     found: list[Citation] = []
     for at, part in enumerate(parts):

@@ -17,7 +17,7 @@ def unescaped(text: str) -> str:
 
 def attribute(text: str) -> str:
     """Return an attribute's value, normalised as XML defines, without leading and trailing white space."""
-    return unescaped(_BLANK.sub(" ", text)).strip()
+    return unescaped(text if text.isprintable() else _BLANK.sub(" ", text)).strip()
 
 
 def line(text: str) -> str:

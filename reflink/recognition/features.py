@@ -1,21 +1,20 @@
-"""Input of the tagger: the numbers of each token's hashed features, computed for a whole citation at once.
+"""Input of the taggers: the numbers of each token's hashed features, computed for a whole citation at once.
 
 1. A word's own properties (its letters, shape, class) are hashed once and cached.
-2. The features of its neighbours and their combinations are arithmetic on these hashes.
+2. The features of its neighbours and their combinations are arithmetic on these hashes, in compiled kernels.
 
-Cost of a citation: a few operations on small arrays. The weights depend on every number: any change of a feature requires new
-training and a new `reflink.recognition.crf.FORMAT`.
+The weights depend on every number: any change of a feature requires new training and a new `reflink.recognition.crf.FORMAT`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
 
+from reflink.compiled import compiled
 from reflink.recognition.tokens import Tokens
 
 Codes = np.ndarray[Any, np.dtype[np.uint64]]
@@ -24,26 +23,25 @@ Indices = np.ndarray[Any, np.dtype[np.int64]]
 #: Hashed features are numbers below 2**BITS; the weights have one row for each number.
 BITS: Final = 17
 
-_ONE: Final = np.uint64(1)
+#: Columns of `described`: hashes of the word, its shape, class, first three, last three and last two letters; then its flags.
+_COLUMNS: Final = 7
+#: Flags of a word. The last eight are the marks and the word that `positions` counts.
+(
+    _YEAR, _CAPITAL, _INITIAL, _OPENING, _CLOSING, _QUOTE, _BRACKET, _BRACKET_END, _COLON, _IN, _END
+) = (np.uint64(1 << bit) for bit in range(11))  # fmt: skip
+_MARKS: Final = {
+    **dict.fromkeys("“‘«„「『", _OPENING), **dict.fromkeys("”’»」』", _CLOSING), **dict.fromkeys("\"'", _QUOTE),
+    **dict.fromkeys("([", _BRACKET), **dict.fromkeys(")]", _BRACKET_END), ":": _COLON, "in": _IN, "In": _IN,
+    **dict.fromkeys(".?!", _END),
+}  # fmt: skip
+#: Number of features of a token.
+_FEATURES: Final = 41
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX2: Final = np.uint64(0xD6E8FEB86659FD93)
+_ROLE: Final = np.uint64(0x51ED2701)
 _SHIFT: Final = np.uint64(64 - BITS)
-_OPENING: Final = frozenset("“‘«„「『")
-_CLOSING: Final = frozenset("”’»」』")
-_ENDS: Final = frozenset(".?!")
-
-
-class Word(NamedTuple):
-    """Hashes of one word (the word, its shape, class, first three, last three and last two letters) and its flags."""
-
-    itself: int
-    shape: int
-    kind: int
-    head: int
-    tail: int
-    end: int
-    year: bool
-    capital: bool
-    initial: bool
+_29, _32 = np.uint64(29), np.uint64(32)
+_0, _1, _2, _3, _4, _5, _7, _11 = (np.uint64(value) for value in (0, 1, 2, 3, 4, 5, 7, 11))
 
 
 def _hash(text: str) -> int:
@@ -51,8 +49,8 @@ def _hash(text: str) -> int:
 
 
 @lru_cache(maxsize=1 << 13)
-def word_of(word: str) -> Word:
-    """Return the hashes and flags of one word."""
+def word_of(word: str) -> bytes:
+    """Return the hashes and flags of one word, a row of `described`."""
     lower = word.lower()
     first = word[0]
     year = capital = initial = False
@@ -83,92 +81,110 @@ def word_of(word: str) -> Word:
         itself = lower
     else:
         shape = kind = itself = word
-    return Word(
-        _hash("w" + itself), _hash("s" + shape), _hash("k" + kind), _hash("h" + lower[:3]), _hash("t" + lower[-3:]),
-        _hash("e" + lower[-2:]), year, capital, initial,
-    )  # fmt: skip
+    flags = year * _YEAR | capital * _CAPITAL | initial * _INITIAL | _MARKS.get(word, _0)
+    hashed = map(_hash, ("w" + itself, "s" + shape, "k" + kind, "h" + lower[:3], "t" + lower[-3:], "e" + lower[-2:]))
+    return np.array([*hashed, flags], dtype=np.uint64).tobytes()
 
 
-def positions(tokens: Tokens, known: Sequence[Word]) -> list[tuple[int, int, int, int, int]]:
-    """Return for each token whether a space precedes it, and small numbers that describe its position in the text.
-
-    The numbers encode the token's sentence and its position in it; quotes, brackets, years, a colon and "in" before it; its
-    position as a share of the text; and its distances from the text's beginning and end.
-    """
-    words, starts, ends = tokens
-    size = len(words)
-    places: list[tuple[int, int, int, int, int]] = []
-    sentence = since = depth = years = 0
-    quoted = colon = inside = False
-    for at, word in enumerate(words):
-        spaced = at == 0 or starts[at] > ends[at - 1]
-        if spaced and at > 1 and known[at].capital and words[at - 1] in _ENDS and not known[at - 2].initial:
-            sentence, since = sentence + 1, 0
-        if word in _OPENING or (word in "\"'" and spaced and not quoted):
-            quoted = True
-        elif word in _CLOSING or (word in "\"'" and quoted):
-            quoted = False
-        elif word in "([":
-            depth = min(depth + 1, 2)
-        elif word in ")]":
-            depth = max(depth - 1, 0)
-        elif word == ":":
-            colon = True
-        elif word == "in" or word == "In":
-            inside = True
-        state = min(years, 2) * 24 + min(sentence, 5) * 4 + quoted * 2 + (depth > 0)
-        place = min(since, 3) * 2 + spaced
-        share = at * 12 // size
-        places.append((spaced, state, place, share * 4 + colon * 2 + inside, min(at, 15) + 16 * min(size - at, 16)))
-        since += 1
-        years += known[at].year
-    return places
-
-
-def _mixed(codes: Codes, template: int) -> Codes:
-    """Return different codes for the same values in another role."""
-    mixed = (codes ^ np.uint64(template * 0x51ED2701)) * _MIX
-    return mixed ^ (mixed >> np.uint64(29))
+def described(tokens: Tokens) -> Codes:
+    """Return the hashes and flags of all words, uint64 [tokens, 7]."""
+    return np.frombuffer(b"".join(map(word_of, tokens.words)), dtype=np.uint64).reshape(-1, _COLUMNS)
 
 
 def features(tokens: Tokens) -> Indices:
     """Return feature numbers, int64 [tokens, features], each below ``2**BITS``."""
-    size = len(tokens.words)
-    known = [word_of(word) for word in tokens.words]
-    base = np.zeros((size + 6, 6), dtype=np.uint64)
-    base[3:-3] = [word[:6] for word in known]
-    places = np.array(positions(tokens, known), dtype=np.uint64)
-    space = np.zeros(size + 6, dtype=np.uint64)
-    space[3:-3] = places[:, 0]
+    words = described(tokens)
+    base = np.zeros((len(words) + 6, _COLUMNS), dtype=np.uint64)  # three empty tokens at either end
+    base[3:-3] = words
+    numbers: Indices = _features(base, positions(tokens, words))
+    return numbers
 
-    def at(column: int, offset: int) -> Codes:
-        return base[3 + offset : 3 + offset + size, column]
 
-    kinds = _mixed(base[:, 2] * np.uint64(2) + space, 1)  # a class, and whether a space precedes it
-    kind = {offset: kinds[3 + offset : 3 + offset + size] for offset in range(-3, 4)}
-    back = _mixed(kind[-1] * np.uint64(3) + kind[0], 2)
-    ahead = _mixed(kind[0] * np.uint64(5) + kind[1], 3)
-    around = _mixed(back * np.uint64(7) + kind[1], 4)
-    before2 = _mixed(kind[-2] * np.uint64(3) + back, 5)
-    after2 = _mixed(ahead * np.uint64(5) + kind[2], 6)
-    wide = _mixed(before2 * np.uint64(11) + after2, 7)
-    state, place, share, ends = places[:, 1], places[:, 2], places[:, 3], places[:, 4]
-    opening = _mixed(np.uint64(sum((2 * i + 1) * int(code) for i, code in enumerate(base[3:8, 2]))) + np.zeros_like(state), 8)
-    w0, s0 = at(0, 0), at(1, 0)
-    columns = [
-        np.zeros_like(state),
-        w0, s0, kind[0], at(3, 0), at(4, 0), at(5, 0),
-        at(0, -1), at(0, 1), at(0, -2), at(0, 2), at(4, -1), at(4, 1), at(1, -1), at(1, 1), at(1, -2), at(1, 2),
-        kind[-3], kind[3], back, ahead, around, before2, after2, wide,
-        w0 * np.uint64(3) + kind[1], w0 * np.uint64(3) + kind[-1], at(0, -1) * np.uint64(3) + kind[0],
-        w0 * np.uint64(3) + at(0, 1), w0 * np.uint64(3) + at(0, -1), at(0, -2) * np.uint64(3) + at(0, -1),
-        at(0, 1) * np.uint64(3) + at(0, 2),
-        state * _MIX + s0, state * _MIX + around, share * _MIX + s0, share * _MIX + state, ends * _MIX + kind[0],
-        place * _MIX + back, opening + around, opening * np.uint64(3) + state * _MIX + kind[0], state * _MIX + w0,
-    ]  # fmt: skip
-    codes = np.stack(columns, axis=1)
-    codes = (codes + np.arange(1, len(columns) + 1, dtype=np.uint64) * np.uint64(0xD6E8FEB86659FD93)) * _MIX
-    codes ^= codes >> np.uint64(32)
-    codes *= _MIX
-    numbers: Indices = (codes >> _SHIFT).astype(np.int64)
+def positions(tokens: Tokens, words: Codes) -> Codes:
+    """Return for each token whether a space precedes it, and four small numbers that describe its position, uint64 [tokens, 5].
+
+    The numbers encode the token's sentence and its position in it; quotes, brackets, years, a colon and "in" before it; its
+    position as a share of the text; and its distances from the text's beginning and end.
+    """
+    places: Codes = _positions(words[:, -1], np.array(tokens.starts), np.array(tokens.ends))
+    return places
+
+
+@compiled()
+def _positions(flags: Codes, starts: Indices, ends: Indices) -> Codes:
+    size = len(flags)
+    places = np.empty((size, 5), dtype=np.uint64)
+    sentence = since = depth = years = quoted = colon = inside = 0
+    for at in range(size):
+        flag = flags[at]
+        spaced = 1 if at == 0 or starts[at] > ends[at - 1] else 0
+        if spaced and at > 1 and flag & _CAPITAL and flags[at - 1] & _END and not flags[at - 2] & _INITIAL:
+            sentence, since = sentence + 1, 0
+        if flag & _OPENING or (flag & _QUOTE and spaced and not quoted):
+            quoted = 1
+        elif flag & _CLOSING or (flag & _QUOTE and quoted):
+            quoted = 0
+        elif flag & _BRACKET:
+            depth = min(depth + 1, 2)
+        elif flag & _BRACKET_END:
+            depth = max(depth - 1, 0)
+        elif flag & _COLON:
+            colon = 1
+        elif flag & _IN:
+            inside = 1
+        places[at, 0] = spaced
+        places[at, 1] = min(years, 2) * 24 + min(sentence, 5) * 4 + quoted * 2 + (1 if depth else 0)
+        places[at, 2] = min(since, 3) * 2 + spaced
+        places[at, 3] = at * 12 // size * 4 + colon * 2 + inside
+        places[at, 4] = min(at, 15) + 16 * min(size - at, 16)
+        since += 1
+        if flag & _YEAR:
+            years += 1
+    return places
+
+
+@compiled()
+def _mixed(code: np.uint64, template: np.uint64) -> np.uint64:
+    """Return a different code for the same value in another role."""
+    mixed = (code ^ (template * _ROLE)) * _MIX
+    return mixed ^ (mixed >> _29)
+
+
+@compiled()
+def _features(base: Codes, places: Codes) -> Indices:
+    size = len(places)
+    kinds = np.empty(size + 6, dtype=np.uint64)  # a class, and whether a space precedes it
+    for at in range(size + 6):
+        spaced = places[at - 3, 0] if 3 <= at < size + 3 else _0
+        kinds[at] = _mixed(base[at, 2] * _2 + spaced, _1)
+    start = _0
+    for i in range(min(5, size + 3)):
+        start += np.uint64(2 * i + 1) * base[3 + i, 2]
+    opening = _mixed(start, np.uint64(8))
+    numbers = np.empty((size, _FEATURES), dtype=np.int64)
+    for token in range(size):
+        t = token + 3
+        back = _mixed(kinds[t - 1] * _3 + kinds[t], _2)
+        ahead = _mixed(kinds[t] * _5 + kinds[t + 1], _3)
+        around = _mixed(back * _7 + kinds[t + 1], _4)
+        before2 = _mixed(kinds[t - 2] * _3 + back, _5)
+        after2 = _mixed(ahead * _5 + kinds[t + 2], np.uint64(6))
+        wide = _mixed(before2 * _11 + after2, _7)
+        state, place, share, ends = places[token, 1], places[token, 2], places[token, 3], places[token, 4]
+        w0, s0 = base[t, 0], base[t, 1]
+        row = (
+            _0, w0, s0, kinds[t], base[t, 3], base[t, 4], base[t, 5],
+            base[t - 1, 0], base[t + 1, 0], base[t - 2, 0], base[t + 2, 0], base[t - 1, 4], base[t + 1, 4],
+            base[t - 1, 1], base[t + 1, 1], base[t - 2, 1], base[t + 2, 1],
+            kinds[t - 3], kinds[t + 3], back, ahead, around, before2, after2, wide,
+            w0 * _3 + kinds[t + 1], w0 * _3 + kinds[t - 1], base[t - 1, 0] * _3 + kinds[t],
+            w0 * _3 + base[t + 1, 0], w0 * _3 + base[t - 1, 0], base[t - 2, 0] * _3 + base[t - 1, 0],
+            base[t + 1, 0] * _3 + base[t + 2, 0],
+            state * _MIX + s0, state * _MIX + around, share * _MIX + s0, share * _MIX + state, ends * _MIX + kinds[t],
+            place * _MIX + back, opening + around, opening * _3 + state * _MIX + kinds[t], state * _MIX + w0,
+        )  # fmt: skip
+        for feature in range(_FEATURES):
+            code = (row[feature] + np.uint64(feature + 1) * _MIX2) * _MIX
+            code = (code ^ (code >> _32)) * _MIX
+            numbers[token, feature] = np.int64(code >> _SHIFT)
     return numbers

@@ -7,6 +7,7 @@ title may contain every other word.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from reflink.entities import Kind
@@ -19,6 +20,7 @@ _NUMBER: Final = r"(?:n[oº°.ro]{0,3}\s?)?\d"
 _OFFICES: Final = (
     r"(?:U\.?\s?S\.?(?:\s?A\.?)?|EP|EPO|WO|PCT|JP|CN|DE|GB|FR|KR|RU|CA|European|Japan(?:ese)?|Chin(?:a|ese)|German|British)"
 )
+#: Signs of each kind. A sign that begins with ``\\b`` has no other alternative that does not.
 _WORDS: Final[dict[Kind, tuple[str, ...]]] = {
     "note": (
         r"(?i:^\W*(?:ibid(?:em)?|idem|op\.? ?cit|loc\.? ?cit|supra)\b)",
@@ -43,7 +45,7 @@ _WORDS: Final[dict[Kind, tuple[str, ...]]] = {
         r"\bPub(?:lic|\.)?\s?L(?:aw\b|\.)\s?(?:No\.?\s?)?\d{2,3}[-–]\d",
         r"\b\d{1,3}\s?(?:U\.\s?S\.\s?C\.|USC|C\.\s?F\.\s?R\.|CFR)\b",
         r"\b(?:Directive|Regulation|Decision|Verordnung|Richtlinie)\s(?:\((?:EU|EC|EEC|EG|EWG|UE)\)\s?)?(?:No\.?\s?)?\d{1,4}/\d{2,4}\b",
-        r"\bOfficial Journal of the European (?:Union|Communit)|\bOff\.? J\.? Eur\.?",
+        r"\b(?:Official Journal of the European (?:Union|Communit)|Off\.? J\.? Eur\.?)",
         r"\b(?:Federal Register|Fed\.? Regist?(?:er)?\b|Bundesgesetzblatt|BGBl\b|Di[áa]rio Oficial)",
         rf"\b(?:Lei|Ley|Decreto(?:-[Ll]ei)?|Real Decreto|Portaria|Resolu[çc][ãa]o|Instru[çc][ãa]o Normativa|Delibera[çc][ãa]o)"
         rf"\b[^.;]{{0,40}}\b{_NUMBER}",
@@ -66,58 +68,75 @@ _WORDS: Final[dict[Kind, tuple[str, ...]]] = {
         r"\b(?:thesis|dissertation)[\s,.(]{1,3}(?:[A-Z]\w+\s){0,3}(?:University|Universit[äéy]t?)\b",
     ),
     "unpublished": (
-        r"(?i:\bpers(?:onal|\.)?\s?comm(?:unication|\.))",
-        r"(?i:\bunpublished\s(?:data|results?|observations?|work|manuscript|report|doc)|[,.(]\s?unpublished\s?[).,]?\s?$)",
-        r"(?i:\b(?:in preparation|submitted(?: for publication)?)\s?[).,;]*(?:\s?\d{4}[).]*)?$)",
-        r"(?i:\bcomunica[çc][ãa]o pessoal)",
+        r"\b(?i:pers(?:onal|\.)?\s?comm(?:unication|\.))",
+        r"\b(?i:unpublished\s(?:data|results?|observations?|work|manuscript|report|doc))",
+        r"(?i:[,.(]\s?unpublished\s?[).,]?\s?$)",
+        r"\b(?i:(?:in preparation|submitted(?: for publication)?)\s?[).,;]*(?:\s?\d{4}[).]*)?$)",
+        r"\b(?i:comunica[çc][ãa]o pessoal)",
     ),
     "data": (
         r"(?i:[\[(](?:data ?sets?|data(?:base)?|data files?)[\])])",
-        r"\bDryad(?:\sD(?:igital|ata)|[.,:])|\bPANGAEA\b"
-        r"|\bSci(?:ence)?\s?D(?:ata\s?)B(?:ank)?\b|\bHarvard Dataverse\b|\bMendeley Data\b|\bGBIF\sOccurrence",
-        r"(?i:\bdata ?sets?\b.{0,80}\b(?:figshare|zenodo)\b|\b(?:figshare|zenodo)\b.{0,40}\bdata ?sets?\b)",
+        r"\b(?:Dryad(?:\sD(?:igital|ata)|[.,:])|PANGAEA\b"
+        r"|Sci(?:ence)?\s?D(?:ata\s?)B(?:ank)?\b|Harvard Dataverse\b|Mendeley Data\b|GBIF\sOccurrence)",
+        r"\b(?i:data ?sets?\b.{0,80}\b(?:figshare|zenodo)\b|(?:figshare|zenodo)\b.{0,40}\bdata ?sets?\b)",
         r"\b(?:GSE\d{3,}|PRJ(?:NA|EB|DB)\d{3,}|phs\d{6}|PXD\d{6}|E-MTAB-\d+|SR[PRX]\d{6,})\b",
-        r"\b(?:Protein|Magnetic Resonance) Data Bank\b"
-        r"|\b(?:ArrayExpress|ProteomeXchange|Sequence Read Archive|kaggle\.com/datasets)\b",
+        r"\b(?:(?:Protein|Magnetic Resonance) Data Bank"
+        r"|ArrayExpress|ProteomeXchange|Sequence Read Archive|kaggle\.com/datasets)\b",
     ),
     "software": (
         r"(?i:[\[(](?:computer |mobile )?(?:software|program(?:me)?|app|code|source code)[\])])",
-        r"\bR\s(?:[Pp]ackage|Foundation for Statistical)|\bR:\s?[Aa] [Ll]anguage and [Ee]nvironment",
+        r"\bR(?:\s(?:[Pp]ackage|Foundation for Statistical)|:\s?[Aa] [Ll]anguage and [Ee]nvironment)",
         r"\b(?:StataCorp|Stata Statistical Software|SAS Institute"
         r"|SPSS,?\s(?:Inc|Statistics|Version)|IBM SPSS|The MathWorks|Schr[öo]dinger,?\sLLC|BioRender)\b",
-        r"^(?!.*(?i:handbook|guideline|criteria|terminolog|\bdata\b|database|manual\b)).*\b(?:[Vv]ersion|[Vv]ers\.|[Rr]elease)\s?\d{1,4}(?:\.\d{1,4})+\b|\bv\.?\s?\d{1,3}\.\d{1,4}(?:\.\d{1,4})?\b",
-        r"(?i:\bgithub(?:\.com|\srepository))",
+        r"^(?=.*\b(?:[Vv]ersion|[Vv]ers\.|[Rr]elease)\s?\d{1,4}(?:\.\d{1,4})+\b)"
+        r"(?!.*(?i:handbook|guideline|criteria|terminolog|\bdata\b|database|manual\b))",
+        r"\bv\.?\s?\d{1,3}\.\d{1,4}(?:\.\d{1,4})?\b",
+        r"\b(?i:github(?:\.com|\srepository))",
     ),
     "report": (
         r"\b(?:Technical|Annual|Final|Progress|Statistical|Project|Synthesis|Evaluation|Mission|Summary|Status|Assessment|Workshop)\s[Rr]eports?\b",
         r"\b(?:Report|Rep\.|Bulletin|Paper|Publication)\s(?:Series\s)?(?:No\b\.?|Number|#)\s?[\w-]*\d",
-        r"(?i:\b(?:working|discussion|white|policy|occasional|research|briefing) papers?\b)",
-        r"(?i:\b(?:status|survey|health|expert|agency|scientific) report\b|\breport (?:of|on|to|from|by) (?:the|an?)\b)",
-        r"(?i:\b(?:relat[óo]rio|informe final|rapport (?:final|annuel|d)|abschlussbericht|fact ?sheet)\b)",
+        r"\b(?i:(?:working|discussion|white|policy|occasional|research|briefing) papers?\b)",
+        r"\b(?i:(?:status|survey|health|expert|agency|scientific) report\b|report (?:of|on|to|from|by) (?:the|an?)\b)",
+        r"\b(?i:(?:relat[óo]rio|informe final|rapport (?:final|annuel|d)|abschlussbericht|fact ?sheet)\b)",
     ),
     "web": (
-        r"https?\s?://(?!\s?(?:dx\.)?doi\.org)|\bwww\.",
+        r"https?\s?://(?!\s?(?:dx\.)?doi\.org)",
+        r"\bwww\.",
         r"(?i:[\[(](?:internet|online|web ?(?:site|page)|home ?page|blog)[\])])",
-        r"(?i:\b(?:available|accessible|retrieved|found)\s?(?:online\s?)?(?:from|at|via|in|on)?\s?:"
-        r"|\b(?:dispon[íi]vel em|disponible en|abgerufen|consult[ée]e? le)\b)",
-        r"(?i:\b(?:last )?(?:accessed|visited|retrieved|assessed)(?: on| in|:)?\s\(?"
-        r"(?:\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-        r"|\[(?:cited|citado|updated|accessed)\b)",
+        r"\b(?i:(?:available|accessible|retrieved|found)\s?(?:online\s?)?(?:from|at|via|in|on)?\s?:"
+        r"|(?:dispon[íi]vel em|disponible en|abgerufen|consult[ée]e? le)\b)",
+        r"\b(?i:(?:last )?(?:accessed|visited|retrieved|assessed)(?: on| in|:)?\s\(?"
+        r"(?:\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))",
+        r"(?i:\[(?:cited|citado|updated|accessed)\b)",
     ),
 }  # fmt: skip
 #: Volume and pages of an article: "39, 783-790", "39(2): 783–90".
 _PAGES: Final = re.compile(r"(?<![\d.])\d{1,4}(?:\s?\([^()]{1,12}\))?\s?[:,]\s?\d{1,5}\s?[-–]\s?\d{1,5}(?!\d)")
 #: A chapter or a contribution to a conference.
 _CONTAINED: Final = re.compile(r"\b[Ii]n: .{3,}|\b(?:Proceedings|Conference|Symposium|Workshop|Congress)\b")
-_PATTERNS: Final = {kind: re.compile("|".join(f"(?:{pattern})" for pattern in patterns)) for kind, patterns in _WORDS.items()}
 #: Kinds that have a volume, a page and a year of their own, or numbers like these.
-_LOCATED: Final = frozenset(("case", "statute", "patent", "note"))
+_LOCATED: Final[frozenset[Kind]] = frozenset(("case", "statute", "patent", "note"))
+
+
+def _any(kinds: Iterable[Kind]) -> re.Pattern[str]:
+    """Return one pattern for all signs of the kinds; it tries those that begin a word at the beginnings of words only."""
+    signs = [sign for kind in kinds for sign in _WORDS[kind]]
+    at_words = "|".join(f"(?:{sign[2:]})" for sign in signs if sign.startswith(r"\b"))
+    return re.compile("|".join((rf"\b(?:{at_words})", *(f"(?:{sign})" for sign in signs if not sign.startswith(r"\b")))))
+
+
+_PATTERNS: Final = {kind: _any((kind,)) for kind in _WORDS}
+#: Signs of all kinds that a text with the volume and page of an article may have, and that another text may have.
+_ALL: Final = {True: _any(_LOCATED), False: _any(_WORDS)}
 
 
 def kind_of(text: str) -> Kind | None:
     """Return the kind of the work that a citation, as written, cites; None if it is an article or a book, or without a sign."""
     text = text[:_MAX_TEXT]
-    located = has_locator(text) or _PAGES.search(text) is not None
+    located = _PAGES.search(text) is not None or has_locator(text)
+    if not _ALL[located].search(text):
+        return None
     for kind, pattern in _PATTERNS.items():
         if (kind in _LOCATED or not located) and pattern.search(text):
             return None if kind == "web" and _CONTAINED.search(text) else kind

@@ -7,13 +7,14 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from reflink.compiled import compiled
-from reflink.recognition.labels import label_runs
 from reflink.recognition.tokens import Tokens
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Limit of the scores: prevents overflow, and larger scores do not change a probability.
 _CLIP: Final = 60.0
+#: Minimum probability of a token's label, as a divisor.
+_TINY: Final = 1e-12
 
 
 class Tagging(NamedTuple):
@@ -58,12 +59,26 @@ def infer(scores: Doubles, steps: Doubles, first: Doubles, last: Doubles) -> Tag
     emit = scores.astype(np.float64)
     emit[0] += first
     emit[-1] += last
-    emit = np.maximum(emit - emit.max(axis=1, keepdims=True), -_CLIP)
-    step = np.exp(np.clip(steps, -_CLIP, _CLIP))
-    forward, backward, emit, _ = messages(emit, step)
-    sure, stays = forward * backward, np.zeros_like(forward)
-    stays[:-1] = forward[:-1] * np.diagonal(step) * emit[1:] * backward[1:]
+    sure, stays = _probabilities(emit, np.exp(np.minimum(np.maximum(steps, -_CLIP), _CLIP)))
     return Tagging(sure.argmax(axis=1).tolist(), sure, stays)
+
+
+@compiled()
+def _probabilities(scores: Doubles, step: Doubles) -> tuple[Doubles, Doubles]:
+    """Return ``sure`` and ``stays`` of `Tagging`. The arguments are those of `messages`; ``scores``, of any size, change."""
+    size, count = scores.shape
+    for t in range(size):
+        top = scores[t].max()
+        for k in range(count):
+            scores[t, k] = np.maximum(scores[t, k] - top, -_CLIP)
+    forward, backward, emit, _ = messages(scores, step)
+    sure, stays = np.empty((size, count)), np.zeros((size, count))
+    for t in range(size):
+        for k in range(count):
+            sure[t, k] = forward[t, k] * backward[t, k]
+            if t + 1 < size:
+                stays[t, k] = forward[t, k] * step[k, k] * emit[t + 1, k] * backward[t + 1, k]
+    return sure, stays
 
 
 @compiled()
@@ -101,13 +116,31 @@ def messages(scores: Doubles, step: Doubles) -> tuple[Doubles, Doubles, Doubles,
 
 def spans(tagging: Tagging) -> list[Span]:
     """Return the runs of equal labels, in order."""
-    found: list[Span] = []
     labels, sure, stays = tagging
-    for label, start, stop in label_runs(labels):
+    stops, probabilities = (part.tolist() for part in _runs(np.array(labels), sure, stays))
+    return [
+        Span(labels[start], start, stop, probability)
+        for start, stop, probability in zip((0, *stops), stops, probabilities, strict=False)
+    ]
+
+
+@compiled()
+def _runs(labels: Any, sure: Doubles, stays: Doubles) -> tuple[Any, Doubles]:
+    """Return where each run of equal labels ends, int64, and its probability."""
+    size, count = len(labels), 0
+    stops, probabilities = np.empty(size, dtype=np.int64), np.empty(size)
+    start = 0
+    for stop in range(1, size + 1):
+        label = labels[start]
+        if stop < size and labels[stop] == label:
+            continue
         # Markov chain: P(the run starts here) * P(it continues at each token) * P(it ends at the last).
-        own = np.maximum(sure[start:stop, label], 1e-12)
-        begins = own[0] - (stays[start - 1, label] if start else 0.0)
-        on = (stays[start : stop - 1, label] / own[:-1]).prod()
-        ends = (own[-1] - stays[stop - 1, label]) / own[-1]
-        found.append(Span(label, start, stop, float(min(max(begins * on * ends, 0.0), 1.0))))
-    return found
+        probability = max(sure[start, label], _TINY) - (stays[start - 1, label] if start else 0.0)
+        on = 1.0
+        for t in range(start, stop - 1):
+            on *= stays[t, label] / max(sure[t, label], _TINY)
+        own = max(sure[stop - 1, label], _TINY)
+        probability = probability * on * ((own - stays[stop - 1, label]) / own)
+        stops[count], probabilities[count] = stop, min(max(probability, 0.0), 1.0)
+        start, count = stop, count + 1
+    return stops[:count], probabilities[:count]

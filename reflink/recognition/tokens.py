@@ -22,11 +22,5 @@ class Tokens(NamedTuple):
 
 def tokenise(text: str) -> Tokens:
     """Return all tokens of ``text``, in order. Only white space separates two tokens."""
-    words: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for match in _TOKEN.finditer(text):
-        words.append(match[0])
-        starts.append(match.start())
-        ends.append(match.end())
-    return Tokens(words, starts, ends)
+    spans = [match.span() for match in _TOKEN.finditer(text)]
+    return Tokens([text[start:end] for start, end in spans], [start for start, _ in spans], [end for _, end in spans])

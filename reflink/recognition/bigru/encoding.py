@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from reflink.recognition.features import positions, word_of
+from reflink.recognition.features import described, positions
 from reflink.recognition.tokens import Tokens
 
 Rows = np.ndarray[Any, np.dtype[np.int32]]
@@ -20,16 +20,15 @@ Rows = np.ndarray[Any, np.dtype[np.int32]]
 #: it, its sentence and punctuation, its place in the sentence, its share of the text, and its distances from the text's ends.
 SIZES: Final = (8192, 8192, 128, 32, 2048, 4096, 1024, 2, 72, 8, 48, 272)
 #: First row of each of them; both parts of the hash have the same rows.
-OFFSETS: Final = np.cumsum((0, 0, *SIZES[1:-1]))
-_MODULI: Final = np.array(SIZES)
+OFFSETS: Final = np.cumsum((0, 0, *SIZES[1:-1]), dtype=np.uint64)
+_MODULI: Final = np.array(SIZES, dtype=np.uint64)
 #: Number of rows of the table.
 TOTAL: Final = sum(SIZES[1:])
 
 
 def encode(tokens: Tokens) -> Rows:
     """Return row numbers, int32 [tokens, len(SIZES)], each below TOTAL."""
-    known = [word_of(word) for word in tokens.words]
-    places = positions(tokens, known)
-    numbers = [(word[0] // SIZES[1], *word[:6], *place) for word, place in zip(known, places, strict=True)]
-    rows: Rows = (np.array(numbers, dtype=np.int64).reshape(-1, len(SIZES)) % _MODULI + OFFSETS).astype(np.int32)
+    words = described(tokens)
+    numbers = np.column_stack((words[:, 0] // _MODULI[1], words[:, :-1], positions(tokens, words)))
+    rows: Rows = (numbers % _MODULI + OFFSETS).astype(np.int32)
     return rows

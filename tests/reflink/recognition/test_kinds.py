@@ -38,6 +38,29 @@ def test_every_kind_has_a_case() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("data", "Smith J. Rice yields. GBIF Occurrence Download."),
+        ("data", "Smith J. Rice. Zenodo, a data set."),
+        ("data", "Smith J. A structure. ProteomeXchange."),
+        ("report", "Smith J. A report on the reefs. Geneva."),
+        ("software", "Smith J. lme4. R package."),
+        ("software", "Smith J. The tracer, Release 4.2.1"),
+        ("software", "Smith J. Tracer. v. 1.6"),
+        ("statute", "Council, Off. J. Eur. L 12."),
+        ("unpublished", "Smith J. A title (unpublished)"),
+        ("web", "Smith J. Disponível em São Paulo."),
+        ("web", "Smith J. Plants [cited 2014]."),
+        ("web", "Smith J. Plants. www.example.org"),
+        (None, "Smith J. A handbook of plants. Release 4.2.1"),
+        (None, "Smith J. Xwww.example.org, XR package, areport on the, reunpublished data."),
+    ],
+)
+def test_signs_count_at_the_beginning_of_a_word(kind: Kind | None, text: str) -> None:
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Wang X. A status report on the R package ecology version 7.0. J Ecol. 2004;92:1–9. http://example.org",

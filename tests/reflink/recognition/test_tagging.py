@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflink.recognition.labels import LABELS
-from reflink.recognition.tagging import infer
+from reflink.recognition.tagging import infer, spans
 from tests.profiles import examples
+from tests.reflink.recognition.plain import spans as plain_spans
 
 COUNT = len(LABELS)
 
@@ -45,6 +46,15 @@ def test_the_compiled_inference_equals_the_plain_one(size: int, seed: int, scale
     assert found.labels == sure.argmax(axis=1).tolist()
     for part, old in zip(parts, before, strict=True):
         np.testing.assert_array_equal(part, old)
+
+
+@given(st.integers(1, 60), st.integers(0, 2**32 - 1), st.sampled_from((0.1, 1.0, 5.0, 30.0)))
+@settings(max_examples=examples(200))
+def test_the_probabilities_of_runs_equal_the_plain_ones_bit_by_bit(size: int, seed: int, scale: float):
+    rng = np.random.default_rng(seed)
+    tagging = infer(*(rng.normal(0, scale, shape) for shape in ((size, COUNT), (COUNT, COUNT), (COUNT,), (COUNT,))))
+    assert spans(tagging) == plain_spans(tagging)
+    assert [start for _, start, _, _ in spans(tagging)] == [0, *(stop for _, _, stop, _ in spans(tagging))][:-1]
 
 
 @pytest.mark.parametrize("constant", [-1e6, 0.0, 1e6])
