@@ -106,7 +106,8 @@ def positions(tokens: Tokens, words: Codes) -> Codes:
     The numbers encode the token's sentence and its position in it; quotes, brackets, years, a colon and "in" before it; its
     position as a share of the text; and its distances from the text's beginning and end.
     """
-    places: Codes = _positions(words[:, -1], np.array(tokens.starts), np.array(tokens.ends))
+    starts, ends = (np.array(offsets, dtype=np.int64) for offsets in tokens[1:])
+    places: Codes = _positions(words[:, -1], starts, ends)
     return places
 
 

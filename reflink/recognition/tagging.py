@@ -102,8 +102,9 @@ def messages(scores: Doubles, step: Doubles) -> tuple[Doubles, Doubles, Doubles,
             emit[t, k] = np.exp(scores[t, k] - top)
             forward[t, k] = value * emit[t, k]
             norm += forward[t, k]
-        forward[t] /= norm
-        emit[t] /= norm
+        for k in range(count):  # a loop: numba compiles the operation on slices for two seconds
+            forward[t, k] /= norm
+            emit[t, k] /= norm
         total += top + np.log(norm)
     for t in range(size - 1, 0, -1):
         for j in range(count):
