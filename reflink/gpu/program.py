@@ -32,7 +32,7 @@ def source(path: Path) -> str:
     return (_HERE / "halves.cuh").read_text(encoding="utf-8") + path.read_text(encoding="utf-8")
 
 
-def whole(kernels: str) -> str:
+def complete(kernels: str) -> str:
     """Return ``kernels`` with the functions that only a GPU has: what NVRTC compiles."""
     return (_HERE / "warp.cuh").read_text(encoding="utf-8") + kernels
 
@@ -54,7 +54,7 @@ class Program:
         self._stream: Callable[[int], Any] = cache(cupy.cuda.ExternalStream)
         self._device = device
         with torch.cuda.device(device):
-            self._module = cupy.RawModule(code=whole(kernels), options=options(constants))
+            self._module = cupy.RawModule(code=complete(kernels), options=options(constants))
             self._module.compile()
         self._functions: dict[str, Any] = {}
 

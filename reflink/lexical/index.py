@@ -32,8 +32,8 @@ KIND: Final = "reflink lexical index"
 #: The hits of one query, best first: negative score and id.
 Ranked = list[tuple[float, str]]
 
-#: Min texts of a segment on a device. With 60,000 texts, an H100 takes 0.30 ms for one query, a core 0.16; in calls of 64 the
-#: H100 takes 0.004 ms a query. Each segment has work arrays of its own on the device.
+#: Min texts of a segment on a device: an H100 takes twice as long as a core for one query over 60,000 texts, and a thirtieth in
+#: calls of 64 (python -m benchmarks.gpu --part lexical --rows 60000). Each segment has work arrays of its own on the device.
 SMALLEST: Final = 65_536
 
 

@@ -19,7 +19,7 @@ from tests.cuda.nvrtc import ARCHITECTURES, compiled
 
 
 def names(source: str, constants: dict[str, int], architecture: str) -> set[str]:
-    return compiled(program.whole(source), program.options(constants), architecture)[0]
+    return compiled(program.complete(source), program.options(constants), architecture)[0]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

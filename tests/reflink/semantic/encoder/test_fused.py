@@ -58,3 +58,9 @@ def test_a_text_has_the_same_vector_whatever_the_others() -> None:
 
 def test_a_model_whose_heads_the_kernels_cannot_compute_is_refused() -> None:
     assert FusedBert.constants(model(72, 3).config) is None
+
+
+def test_the_approximation_of_gelu_is_within_the_stated_error() -> None:
+    x = torch.linspace(-20, 20, 400_001, dtype=torch.float64)
+    exact, approximate = torch.nn.functional.gelu(x), torch.nn.functional.gelu(x, approximate="tanh")
+    assert float((exact - approximate).abs().max()) < 0.0005
