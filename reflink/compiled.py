@@ -19,13 +19,13 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
-from reflink.tiered import Tiered
+from reflink.tiered import Plain, Tiered
 
 
-def compiled(*, plain_s: float = 0, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compiled(*, plain: Plain | None = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function by ``numba.njit`` with these options, and caches its machine code.
 
-    ``plain_s``: seconds for which a kernel without cached machine code may run as plain Python before it is compiled
+    ``plain``: within these limits, a kernel without cached machine code may run as plain Python before it is compiled
     (reflink.tiered); only for kernels that no other kernel calls.
     The cache is beside the source or in NUMBA_CACHE_DIR; if neither is writable, each process compiles the kernel itself.
     The type of the kernel is Any: numba also accepts numpy's scalars where the function has int or float.
@@ -38,8 +38,8 @@ def compiled(*, plain_s: float = 0, **options: Any) -> Callable[[Callable[..., A
             return njit(**options)(function)
         if isinstance(kernel, Dispatcher):  # not if the environment disables numba
             kernel._cache = _Cache(kernel.py_func)  # type: ignore[attr-defined]
-            if plain_s:
-                return Tiered(kernel, plain_s)
+            if plain:
+                return Tiered(kernel, plain)
         return kernel
 
     return decorate

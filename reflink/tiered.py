@@ -8,12 +8,17 @@ start. A kernel whose machine code is in the cache never runs as plain Python.
 from __future__ import annotations
 
 import time
-from types import FunctionType
-from typing import Any
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
 
 _plain_first = False
-#: Longest array with which a kernel runs as plain Python: at about 100,000 bytes a second it stays near its budget.
-LONGEST = 150_000
+
+
+class Plain(NamedTuple):
+    """Limits of a kernel as plain Python: seconds in all, and the size of its first argument, or of the first array in that."""
+
+    seconds: float
+    longest: int
 
 
 def run_plain_first() -> None:
@@ -25,15 +30,15 @@ def run_plain_first() -> None:
 class Tiered:
     """A kernel with its plain function. Other kernels cannot call it."""
 
-    def __init__(self, kernel: Any, budget_s: float) -> None:
+    def __init__(self, kernel: Any, limits: Plain) -> None:
         #: The compiled kernel, a Dispatcher of numba.
         self.kernel = kernel
-        self._left = budget_s
+        self._left, self._longest = limits
         self._plain: Any = None
 
     def __call__(self, *args: Any) -> Any:
-        """Call the compiled kernel, or the plain function if compiling is due, budget is left and no array is long."""
-        if not _plain_first or self._left <= 0 or any(getattr(arg, "size", 0) > LONGEST for arg in args):
+        """Call the compiled kernel, or the plain function if compiling is due and the call is within its limits."""
+        if not _plain_first or self._left <= 0 or (args[0][0] if isinstance(args[0], tuple) else args[0]).size > self._longest:
             return self.kernel(*args)
         if self._plain is None:
             if self.kernel.signatures or self._is_cached(args):
@@ -54,15 +59,25 @@ class Tiered:
 
 
 def plain(function: FunctionType, made: dict[FunctionType, FunctionType] | None = None) -> FunctionType:
-    """Return the function with plain functions in place of the kernels that it calls by name. ``made``: those that exist."""
-    from numba.core.dispatcher import Dispatcher
-
+    """Return the function with plain functions in place of the kernels that it calls. ``made``: those that exist."""
     made = {} if made is None else made
     if function not in made:
         names = dict(function.__globals__)
         copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
         made[function] = copy
-        for name in function.__code__.co_names:
-            if isinstance(kernel := names.get(name), Dispatcher):
-                names[name] = plain(kernel.py_func, made)
+        used = function.__code__.co_names
+        for name in used:
+            if (value := names.get(name)) is None:
+                continue
+            if isinstance(value, ModuleType):  # co_names also holds the names of its attributes
+                own = {each: _plain_of(getattr(value, each), made) for each in used if hasattr(value, each)}
+                names[name] = SimpleNamespace(**own)
+            else:
+                names[name] = _plain_of(value, made)
     return made[function]
+
+
+def _plain_of(value: Any, made: dict[FunctionType, FunctionType]) -> Any:
+    from numba.core.dispatcher import Dispatcher
+
+    return plain(value.py_func, made) if isinstance(value, Dispatcher) else value

@@ -42,7 +42,7 @@ class HashedTagger:
 
     def scores(self, tokens: Tokens) -> Doubles:
         """Return the score of each label for each token, float64 [tokens, labels]."""
-        scores: Doubles = row_sums(self.weights, features(tokens)).astype(np.float64)
+        scores: Doubles = row_sums(features(tokens), self.weights).astype(np.float64)
         return scores
 
     def tag(self, text: str, tokens: Tokens) -> Tagging:

@@ -15,6 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from reflink.compiled import compiled
+from reflink.recognition.summing import PLAIN
 from reflink.recognition.tokens import Tokens
 
 Codes = np.ndarray[Any, np.dtype[np.uint64]]
@@ -111,7 +112,7 @@ def positions(tokens: Tokens, words: Codes) -> Codes:
     return places
 
 
-@compiled()
+@compiled(plain=PLAIN)
 def _positions(flags: Codes, starts: Indices, ends: Indices) -> Codes:
     size = len(flags)
     places = np.empty((size, 5), dtype=np.uint64)
@@ -151,7 +152,7 @@ def _mixed(code: np.uint64, template: np.uint64) -> np.uint64:
     return mixed ^ (mixed >> _29)
 
 
-@compiled()
+@compiled(plain=PLAIN)
 def _features(base: Codes, places: Codes) -> Indices:
     size = len(places)
     kinds = np.empty(size + 6, dtype=np.uint64)  # a class, and whether a space precedes it

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from reflink.compiled import compiled
+from reflink.recognition.summing import PLAIN
 from reflink.recognition.tokens import Tokens
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -68,7 +69,7 @@ def _probabilities(scores: Doubles, step: Doubles) -> tuple[Doubles, Doubles]:
     """Return ``sure`` and ``stays`` of `Tagging`. The arguments are those of `messages`; ``scores``, of any size, change."""
     size, count = scores.shape
     for t in range(size):
-        top = scores[t].max()
+        top = _highest(scores, t)
         for k in range(count):
             scores[t, k] = np.maximum(scores[t, k] - top, -_CLIP)
     forward, backward, emit, _ = messages(scores, step)
@@ -91,7 +92,7 @@ def messages(scores: Doubles, step: Doubles) -> tuple[Doubles, Doubles, Doubles,
     emit, forward, backward = np.empty((size, count)), np.empty((size, count)), np.ones((size, count))
     total = 0.0
     for t in range(size):
-        top = scores[t].max()
+        top = _highest(scores, t)
         norm = 0.0
         for k in range(count):
             value = 1.0
@@ -115,6 +116,15 @@ def messages(scores: Doubles, step: Doubles) -> tuple[Doubles, Doubles, Doubles,
     return forward, backward, emit, total
 
 
+@compiled()
+def _highest(scores: Doubles, token: int) -> float:
+    """Return the highest score of a token. numba compiles ``max`` of a slice for half a second."""
+    top: float = scores[token, 0]
+    for k in range(1, scores.shape[1]):
+        top = max(top, scores[token, k])
+    return top
+
+
 def spans(tagging: Tagging) -> list[Span]:
     """Return the runs of equal labels, in order."""
     labels, sure, stays = tagging
@@ -125,7 +135,7 @@ def spans(tagging: Tagging) -> list[Span]:
     ]
 
 
-@compiled()
+@compiled(plain=PLAIN)
 def _runs(labels: Any, sure: Doubles, stays: Doubles) -> tuple[Any, Doubles]:
     """Return where each run of equal labels ends, int64, and its probability."""
     size, count = len(labels), 0

@@ -14,7 +14,7 @@ import numpy as np
 from reflink.compiled import compiled
 from reflink.jats.scanner import bytecodes as b
 from reflink.jats.scanner.characters import Bytes
-from reflink.jats.scanner.compiling import PLAIN_S, kernel
+from reflink.jats.scanner.compiling import PLAIN, kernel
 from reflink.jats.scanner.content import BLANK, NAME, SPECIAL, comment_end, instruction_end, reference_end, text_end
 from reflink.jats.scanner.vocabulary import name_hash
 
@@ -26,7 +26,7 @@ _XMLNS: Final = np.uint64(name_hash(b"xmlns"))
 _DEPTH, _ATTRIBUTES = 200, 24
 
 
-@compiled(plain_s=PLAIN_S, boundscheck=True, nogil=True)
+@compiled(plain=PLAIN, boundscheck=True, nogil=True)
 def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
     """Return the end of the element whose tag begins at ``at``; -1 in case of doubt.
 
@@ -101,7 +101,7 @@ def element_end(data: Bytes, at: int, prefixes: np.ndarray) -> int:
     return -1
 
 
-@compiled(plain_s=PLAIN_S, boundscheck=True, nogil=True)
+@compiled(plain=PLAIN, boundscheck=True, nogil=True)
 def next_start(data: Bytes, at: int, names: np.ndarray) -> int:
     """Return the start of the first element at or after ``at`` whose name is in ``names``; -1 if none, or in case of doubt.
 

@@ -7,8 +7,10 @@ from typing import Any, Final, TypeVar, cast
 
 from numba import njit
 
-#: Seconds for which a kernel of the scanner runs as plain Python before it is compiled, if it is not in the cache.
-PLAIN_S: Final = 2.0
+from reflink.tiered import Plain
+
+#: Limits of the scanner's kernels as plain Python, which reads about 100,000 bytes a second.
+PLAIN: Final = Plain(2.0, 150_000)
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

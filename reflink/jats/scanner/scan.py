@@ -21,7 +21,7 @@ import numpy as np
 from reflink.compiled import compiled
 from reflink.jats.scanner.bytecodes import BANG, CLOSE_SQUARE, GT, HYPHEN, LT, OPEN_SQUARE, QUESTION, SLASH
 from reflink.jats.scanner.characters import write
-from reflink.jats.scanner.compiling import PLAIN_S, inlined, kernel
+from reflink.jats.scanner.compiling import PLAIN, inlined, kernel
 from reflink.jats.scanner.ending import end_tag
 from reflink.jats.scanner.layout import CITATION_TEXT, DONE, LABEL_TEXT, Buffers
 from reflink.jats.scanner.starting import start_tag
@@ -33,7 +33,7 @@ _RELEVANT[np.frombuffer(b"!?/refmcn", np.uint8)] = True
 _CDATA, _CDATA_END = len("[CDATA["), len("]]>")
 
 
-@compiled(plain_s=PLAIN_S, boundscheck=True, nogil=True)
+@compiled(plain=PLAIN, boundscheck=True, nogil=True)
 def scan(buffers: Buffers, prefixed: bool) -> None:
     """Write the entries as JSON to ``js``: [citation, …, XML id, label] for each, followed by a comma.
 

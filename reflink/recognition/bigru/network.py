@@ -60,7 +60,7 @@ class Network:
 
     def scores(self, tokens: Tokens) -> Doubles:
         """Return the score of each label for each token, float64 [tokens, labels]."""
-        embedded = row_sums(self.table, encode(tokens))
+        embedded = row_sums(encode(tokens), self.table)
         parts = [embedded[at : at + _ROWS] @ self.inputs for at in range(0, len(embedded), _ROWS)]
         projected = np.concatenate(parts) + self.input_bias
         states = hidden_states(projected, self.states, self.state_bias)

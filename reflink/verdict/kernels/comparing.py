@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reflink.compiled import compiled
+from reflink.tiered import Plain
 from reflink.verdict.evidence import COLUMN, TAGGED, TITLED, WRITTEN
 from reflink.verdict.kernels.keys import same, starts_with
 from reflink.verdict.kernels.letters import KINDS
@@ -52,7 +53,7 @@ def fill(packed: Packed, pairs: Ints, groups: npt.NDArray[np.bool_]) -> Floats:
         for start, end in (("grams", "grams_end"), ("raw", "raw_end"), ("words", "words_end"))
     ]
     widest = int((records["spans_end"] - records["spans"]).max()) + 1
-    _fill(packed, pairs, groups, KINDS, rows, *tables, np.empty((3, 7), np.int64), np.empty(widest, np.int64))
+    _fill(pairs, packed, groups, KINDS, rows, *tables, np.empty((3, 7), np.int64), np.empty(widest, np.int64))
     return rows
 
 
@@ -65,9 +66,9 @@ def _found(letters: Any, part: int, part_end: int, whole: int, whole_end: int) -
     return False
 
 
-@compiled(nogil=True)
+@compiled(plain=Plain(5.0, 20_000), nogil=True)
 def _fill(
-    packed: Any, pairs: Ints, groups: npt.NDArray[np.bool_], kinds: Kinds, rows: Floats, title_table: Hashes, raw_table: Hashes,
+    pairs: Ints, packed: Any, groups: npt.NDArray[np.bool_], kinds: Kinds, rows: Floats, title_table: Hashes, raw_table: Hashes,
     word_table: Hashes, band: Ints, line: Ints,
 ) -> None:  # fmt: skip
     # Read each array from its tuple once: each access counts references, which costs more than the work on the array.

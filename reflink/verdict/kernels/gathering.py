@@ -13,6 +13,7 @@ from reflink.blocking.untitled import Untitled, fields_of
 from reflink.compiled import compiled
 from reflink.entities import Reference, Work
 from reflink.folding import _SCRAMBLED, _unscramble
+from reflink.tiered import Plain
 from reflink.verdict.kernels import letters
 from reflink.verdict.kernels.letters import DROPPED, FOLDS, FOLLOWS, HEAD, KINDS, LENGTHS, MANY, UNSEEN_YET
 from reflink.verdict.kernels.vocabulary import Codes, Ints
@@ -148,7 +149,7 @@ def _fields(joined: str, number: int) -> tuple[Codes, Ints, Ints, Ints, int] | N
         letters.learn(set(unseen[:unknown].tolist()))
 
 
-@compiled(nogil=True)
+@compiled(plain=Plain(0.5, 200_000), nogil=True)
 def _scan(
     codes: Codes, folds: npt.NDArray[np.int32], kinds: npt.NDArray[np.uint16], bounds: Ints, unseen: Codes, scrambled: Ints
 ) -> tuple[int, int, int]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reflink.compiled import compiled
+from reflink.tiered import Plain
 from reflink.verdict.kernels.gathering import DOI, NAMES, PAGE, TEXT, TITLE, VENUE, VOLUME, Gathered
 from reflink.verdict.kernels.keys import article_key, page_key, volume_key
 from reflink.verdict.kernels.letters import fold_words
@@ -33,7 +34,7 @@ _NAMES: Final = (
 )  # fmt: skip
 #: One record: the positions of its parts in the arrays of `Packed`. Numbers and years of the citation follow the ones of the
 #: title. ``unsure``: the kernels cannot determine the title's marks; ``reflink.verdict.batch.settle_marks`` does.
-RECORD: Final = np.dtype([(name, np.int64) for name in _NAMES])
+RECORD: Final = np.dtype((np.record, [(name, np.int64) for name in _NAMES]))
 #: Maximum number of words of a venue that are compared.
 _VENUE_WORDS: Final = 12
 
@@ -100,7 +101,7 @@ def _venue_words(letters: Codes, list_: Ints, values: Ints, words: Hashes, at: i
     return at
 
 
-@compiled(nogil=True)
+@compiled(plain=Plain(5.0, 1_000_000), nogil=True)
 def _pack(gathered: Gathered, packed: Packed, tables: Tables, scratch: Scratch) -> None:
     # Read each array from its tuple once: each access counts references, which costs more than the work on the array.
     codes, letters, first_field = gathered.codes, packed.letters, gathered.first

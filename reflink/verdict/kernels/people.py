@@ -135,7 +135,7 @@ def _allowed(a: int, b: int, mask: int) -> int:
     ``mask``: bits of the letters that only one of the words has.
     """
     short = min(a, b)
-    allowed = (short >= ONE_SLIP) + (short >= TWO_SLIPS)
+    allowed = int(short >= ONE_SLIP) + int(short >= TWO_SLIPS)
     # One slip adds at most one letter and removes at most one, so it changes at most two bits of the mask.
     return allowed if abs(a - b) <= allowed and _bits(mask) <= 2 * allowed else 0
 
