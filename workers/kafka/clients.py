@@ -18,6 +18,7 @@ from workers.kafka.assignor import EvenByTopicAssignor
 from workers.kafka.errors import broker_errors
 from workers.kafka.network import network
 from workers.kafka.preflight import await_broker, try_brokers
+from workers.kafka.selector import Selector
 from workers.records import Received
 
 log = logging.getLogger(__name__)
@@ -132,6 +133,7 @@ def connect(settings: KafkaSettings, client: Any, **config: Any) -> Any:
             return client(
                 **settings.kafka_client(),
                 kafka_client=kafka_client,
+                selector=Selector,
                 reconnect_backoff_max_ms=_RECONNECT_MS,
                 bootstrap_timeout_ms=int(rest * 1000),
                 **config,

@@ -9,6 +9,8 @@ Invariants:
 2. The log has one entry for each record that changed a work, in order of offset. A record that changes nothing has none. A
    record of a work that was not read since ``begin`` counts as a change.
 3. ``changed_since`` never misses a change: all that is before ``start`` counts as changed.
+4. ``_recent`` has the last offset of every key that a change from ``_recent_start`` on concerns. Most outcomes are decided with
+   a catalog that is a few changes old, so it answers for them without a read of the store.
 
 Cost: a record costs one row for its entry, one for each of at most 21 keys and one of its work. ``trim`` removes the first two.
 """
@@ -53,6 +55,8 @@ _WRITE_BUFFER_BYTES: Final = 32 * 2**20
 #: Total of blocks, indexes and filters.
 _CACHE_BYTES: Final = 64 * 2**20
 _FILTER_BITS: Final = 10
+#: Keys in memory, about 170 bytes each.
+_RECENT_KEYS: Final = 100_000
 _LOCK_S: Final = LOCK_S
 
 
@@ -96,8 +100,8 @@ class ChangeLog:
     operation or the files prove to be damaged. Damaged files are removed, so the next start rebuilds the log.
     """
 
-    def __init__(self, folder: Path, *, topic_id: str | None, stale_after_s: float) -> None:
-        """Open the log, or begin a new one at offset 0 and log the reason.
+    def __init__(self, folder: Path, *, topic_id: str | None, stale_after_s: float, recent_keys: int = _RECENT_KEYS) -> None:
+        """Open the log, or begin a new one at offset 0 and log the reason. ``recent_keys``: maximum number of keys in memory.
 
         A new log replaces one that is damaged, of another format, of a topic with another id (None: unknown), or last written
         more than ``stale_after_s`` seconds ago: Kafka may have deleted tombstones since then.
@@ -115,6 +119,7 @@ class ChangeLog:
         rows = [int(row or 0) for row in self._rocks.get_many((_BEGIN, _START, _NEXT_OFFSET))]
         self._begin, self.start, self.offset = rows
         self.end = self.offset
+        self._recent, self._recent_start, self._recent_keys = dict[bytes, int](), self.offset, recent_keys
         #: The page of changes that was read last, by its start, its limit and the offset of the log at that time.
         self._page: tuple[tuple[int, int, int], Sequence[Change]] | None = None
         log_id = self._rocks.get(_LOG_ID)
@@ -130,6 +135,7 @@ class ChangeLog:
         self._rocks.wipe()
         self._begin = self.start = self.offset = offset
         self.end = max(self.end, offset)
+        self._recent, self._recent_start = {}, offset
         self._page = None
         batch = WriteBatch(raw_mode=True)
         batch.put(_LOG_ID, self.log_id)
@@ -168,6 +174,10 @@ class ChangeLog:
         offset = max(self.offset, next_offset)
         batch.put(_NEXT_OFFSET, b"%d" % offset)
         self._rocks.write(batch)
+        if len(self._recent) + len(last) > self._recent_keys:
+            self._recent, self._recent_start = {}, offset
+        else:
+            self._recent |= last
         self.offset, self.end = offset, max(self.end, offset)
 
     def trim(self, before: int, limit: int = 2000) -> None:
@@ -205,8 +215,11 @@ class ChangeLog:
 
         If ``offset`` is below ``start``, the offset before ``start`` counts as such a change.
         """
-        rows = self._rocks.get_many([_KEY + key for key in keys])
-        last = max((_OFFSET.unpack(row)[0] for row in rows if row is not None), default=-1)
+        if offset >= self._recent_start:
+            last = max((self._recent.get(key, -1) for key in keys), default=-1)
+        else:
+            rows = self._rocks.get_many([_KEY + key for key in keys])
+            last = max((_OFFSET.unpack(row)[0] for row in rows if row is not None), default=-1)
         if offset < self.start:
             return max(last, self.start - 1)
         return last if last >= offset else None

@@ -37,8 +37,8 @@ changes = st.lists(works | st.sampled_from(NODES), max_size=5)
 histories = st.lists(st.tuples(changes, st.integers(0, 3), st.integers(0, 40), st.booleans()), max_size=8)
 
 
-def opened(folder: Path, topic_id: str | None = "t", stale_after_s: float = 1e9) -> ChangeLog:
-    return ChangeLog(folder, topic_id=topic_id, stale_after_s=stale_after_s)
+def opened(folder: Path, topic_id: str | None = "t", stale_after_s: float = 1e9, recent_keys: int = 20) -> ChangeLog:
+    return ChangeLog(folder, topic_id=topic_id, stale_after_s=stale_after_s, recent_keys=recent_keys)
 
 
 def records(what: Iterable[Work | str], start: int) -> list[Record]:
