@@ -27,7 +27,7 @@ from reflink.lexical.cpu import searching
 from reflink.lexical.gpu.device import CudaDevice, Device
 from reflink.lexical.gpu.segment import DeviceSegment
 from reflink.lexical.index import SMALLEST
-from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows
+from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows, extents
 from reflink.lexical.queries import Queries
 from reflink.lexical.trigrams import trigram_sets
 from reflink.text import Mode
@@ -187,7 +187,7 @@ def kinds_of_queries(recipe: Recipe, catalog: LiveRows, mode: Mode, number: int)
 
 def search_on_cpu(catalog: LiveRows, queries: Queries) -> tuple[float, tuple[Ints, Floats, Ints]]:
     """Return microseconds per query on one core, and rows, scores and counts; behind the hits, rows are -1 and scores 0."""
-    blocks = np.arange(-(-len(catalog.alive) // BLOCK))
+    blocks = extents(catalog.layout.sizes)
     search = lambda part: searching.search(catalog, part, K, blocks)
     search(queries.part(0, 1))  # compiles
     timed = queries.part(0, TOGETHER)

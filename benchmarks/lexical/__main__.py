@@ -81,9 +81,8 @@ def run(corpus: Corpus, mode: Mode, count: int, arguments: argparse.Namespace) -
         "search": search,
     }  # fmt: skip
     if arguments.peers:
-        del index
         texts = (texts for _, texts in corpus.texts(mode, count, CHUNK))
-        result["peers"] = peers.measure(texts, codes, offsets, lists, without, present, corpus.folder / "tantivy")
+        result["peers"] = peers.measure(index, texts, codes, offsets, lists, without, present, corpus.folder / "tantivy")
         print(report.peers(result["peers"]), flush=True)
     return result
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reflink.compiled import compiled
+from reflink.lexical.cpu import plain
 from reflink.lexical.trigrams import TRIGRAMS
 
 Codes = npt.NDArray[np.uint16]
@@ -42,6 +43,13 @@ class Counter:
         """Return the two highest scores, 0 if there is none."""
         scores: tuple[float, float] = _count(*self._lists, wanted, self._counts)
         return scores
+
+    def top(self, wanted: Codes, number: int) -> list[float]:
+        """Return the ``number`` highest scores, without zeros, best first; not made to be fast."""
+        self.best(wanted)
+        scores = plain.scores(self._counts.astype(np.int64), len(wanted), self._lists.sizes)
+        best = np.partition(scores, -min(number, len(scores)))[-number:]
+        return sorted(best[best > 0].tolist(), reverse=True)
 
 
 @compiled(nogil=True)

@@ -1,8 +1,8 @@
-"""Measure other methods on the same queries and one core: comparing sorted arrays, scipy's sparse product, tantivy.
+"""Measure other methods on the same queries and one core: comparing sorted arrays, scipy's sparse product, tantivy, bm25s.
 
-The first two are exact. tantivy (an optional package, of the extra ``bench``) ranks by BM25 over trigrams as tokens; its first
-100 are scored exactly, and its misses are the queries where the best of them is not the best of all. Plain counting over
-posting lists is in measure.py.
+The first two are exact. tantivy and bm25s (optional packages, of the extra ``bench``) rank by BM25 over trigrams as tokens, and
+their first 100 are scored exactly. They miss the best work if none of these has the best score of all, and some of the best
+five if the five best scores of these are not those of all. Beside them, reflink searches the best five, as the fallback does.
 """
 
 from __future__ import annotations
@@ -21,26 +21,30 @@ import numpy.typing as npt
 from benchmarks.lexical.corpus import Asked, Codes, Ints
 from benchmarks.lexical.counting import Counter, Postings, merged
 from benchmarks.lexical.measure import WITH, WITHOUT
+from reflink.lexical import LexicalIndex
 from reflink.lexical.trigrams import TRIGRAMS, score, trigrams
 
 #: Queries of each kind: merging takes a second per query at a million works; misses are few, so they need more queries.
 MERGED: Final = 4
 ASKED: Final = 50
 ASKED_OF_LIBRARY: Final = 200
-#: Number of candidates that are scored exactly.
+#: Number of candidates that are scored exactly, and of the best of them.
 FIRST: Final = 100
+K: Final = 5
+#: Max trigrams of all works with which bm25s builds its index: it takes 20 bytes each.
+BUILT: Final = 200_000_000
 #: Bytes of the writer's memory.
 HEAP: Final = 1 << 30
 
-#: Returns the two best scores, or only the best, of a query.
+#: Returns the best scores of a query, in descending order: one, two or ``K``.
 Best = Callable[[str], tuple[float, ...]]
 
 
 def measure(
-    texts: Iterable[Sequence[str]], codes: Codes, offsets: Ints, lists: Postings, without: Sequence[Asked],
-    present: Sequence[Asked], folder: Path,
+    index: LexicalIndex, texts: Iterable[Sequence[str]], codes: Codes, offsets: Ints, lists: Postings,
+    without: Sequence[Asked], present: Sequence[Asked], folder: Path,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Return a row for each peer and kind of query: ms per query, and how often the best score was missed.
+    """Return a row for each peer and kind of query: ms per query, and how often the best score or one of the best K was missed.
 
     ``texts`` in chunks and ``folder``, for its index during the searches, are for tantivy.
     """
@@ -49,23 +53,29 @@ def measure(
     peers: list[tuple[str, Best, int, dict[str, float]]] = [
         ("sorted arrays merged", lambda text: merged(codes, offsets, trigrams(text)), MERGED, {"bytes": codes.nbytes}),
         ("plain counting", lambda text: counter.best(trigrams(text)), ASKED, {"bytes": lists.works.nbytes}),
+        (f"reflink, k = {K}", lambda text: _hits(index, text), ASKED_OF_LIBRARY, {"bytes": sum(index.memory().values())}),
     ]  # fmt: skip
     if importlib.util.find_spec("scipy"):
         peers.append(("scipy sparse product", *_scipy(lists)))
     if importlib.util.find_spec("tantivy"):
         peers.append((f"tantivy, BM25, {FIRST} re-scored", *_tantivy(texts, codes, offsets, folder)))
+    if importlib.util.find_spec("bm25s") and len(codes) <= BUILT:
+        peers.append((f"bm25s, {FIRST} re-scored", *_bm25s(codes, offsets)))
     for name, best, number, about in peers:
         for kind, queries in ((WITHOUT, without), (WITH, present)):
             asked = queries[:number]
             best(asked[0].text)
-            took, missed = [], 0
+            took, missed, missed_of_five = [], 0, 0
             for each in asked:
                 began = time.perf_counter()
                 found = best(each.text)
                 took.append((time.perf_counter() - began) * 1e3)
                 missed += found[0] != counter.best(trigrams(each.text))[0]
+                missed_of_five += len(found) > 2 and list(found) != counter.top(trigrams(each.text), K)
             p50, p99 = np.quantile(took, [0.5, 0.99])
             figures = {"mean": statistics.fmean(took), "p50": float(p50), "p99": float(p99), "missed": missed / len(asked)}
+            if len(found) > 2:
+                figures["missed_of_five"] = missed_of_five / len(asked)
             rows.append({"peer": name, "kind": kind, "queries": len(asked), **about, **figures})
     shutil.rmtree(folder, ignore_errors=True)
     return rows
@@ -73,7 +83,11 @@ def measure(
 
 def missing() -> list[str]:
     """Return the optional packages that are not installed."""
-    return [name for name in ("scipy", "tantivy") if not importlib.util.find_spec(name)]
+    return [name for name in ("scipy", "tantivy", "bm25s") if not importlib.util.find_spec(name)]
+
+
+def _hits(index: LexicalIndex, text: str) -> tuple[float, ...]:
+    return tuple(score for _, score in next(iter(index.search([text], K))))
 
 
 def _scipy(lists: Postings) -> tuple[Best, int, dict[str, float]]:
@@ -136,9 +150,31 @@ def _tantivy(texts: Iterable[Sequence[str]], codes: Codes, offsets: Ints, folder
         )
         hits = searcher.search(query, FIRST, False).hits
         works = searcher.fast_field_values("work", [address for _, address in hits])
-        return (max((_score(codes, offsets, each, wanted) for each in works), default=0.0),)
+        return _rescored(codes, offsets, works, wanted)
 
     return best, ASKED_OF_LIBRARY, about
+
+
+def _bm25s(codes: Codes, offsets: Ints) -> tuple[Best, int, dict[str, float]]:
+    import bm25s
+
+    began = time.perf_counter()
+    index = bm25s.BM25(backend="numba")
+    rows = [codes[offsets[work] : offsets[work + 1]] for work in range(len(offsets) - 1)]
+    index.index((rows, {str(trigram): trigram for trigram in range(TRIGRAMS)}), create_empty_token=False, show_progress=False)
+    built = time.perf_counter() - began
+
+    def best(text: str) -> tuple[float, ...]:
+        wanted = trigrams(text)
+        works, _ = index.retrieve([wanted.tolist()], k=min(FIRST, len(rows)), n_threads=1, show_progress=False)
+        return _rescored(codes, offsets, works[0].tolist(), wanted)
+
+    arrays = (index.scores[name] for name in ("data", "indices", "indptr"))
+    return best, ASKED_OF_LIBRARY, {"built_seconds": built, "bytes": sum(array.nbytes for array in arrays)}
+
+
+def _rescored(codes: Codes, offsets: Ints, works: Iterable[int], wanted: npt.NDArray[np.uint16]) -> tuple[float, ...]:
+    return tuple(sorted((_score(codes, offsets, each, wanted) for each in works), reverse=True)[:K])
 
 
 def _score(codes: Codes, offsets: Ints, work: int, wanted: npt.NDArray[np.uint16]) -> float:

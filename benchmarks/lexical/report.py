@@ -71,11 +71,13 @@ def searches(figures: Mapping[str, Any], queries: Mapping[str, int], rounds: int
 def peers(rows: Sequence[Mapping[str, Any]]) -> str:
     """Show the cost, the build and the misses of the peers."""
     lines = [
-        f"  {'peers, one query a call':30}{'queries':>18}{'mean':>10}{'p50':>9}{'p99':>9}{'missed':>8}{'built s':>9}{'MB':>7}"
+        f"  {'peers, one query a call':30}{'queries':>18}{'mean':>10}{'p50':>9}{'p99':>9}"
+        f"{'missed':>8}{'of 5':>7}{'built s':>9}{'MB':>7}"
     ]
     for each in rows:
         asked, built = f"{each['queries']} {each['kind']}", f"{each['built_seconds']:.0f}" if "built_seconds" in each else ""
-        figures = f"{each['mean']:>10.1f}{each['p50']:>9.1f}{each['p99']:>9.1f}{each['missed']:>8.0%}"
+        figures = f"{each['mean']:>10.1f}{each['p50']:>9.1f}{each['p99']:>9.1f}{each['missed']:>8.1%}"
+        figures += f"{each['missed_of_five']:>7.1%}" if "missed_of_five" in each else " " * 7
         lines.append(f"  {each['peer']:30}{asked:>18}{figures}{built:>9}{each['bytes'] / 1e6:>7.0f}")
     return "\n".join(lines)
 

@@ -124,6 +124,13 @@ def memory(layout: Layout) -> dict[str, int]:
     return {name: array.nbytes for name, array in layout._asdict().items()}
 
 
+def extents(sizes: Sizes) -> Ints:
+    """Return the number of each block of rows with its smallest and its largest size: int64 [blocks, 3]."""
+    firsts = np.arange(0, len(sizes), BLOCK)
+    lasts = np.minimum(firsts + BLOCK, len(sizes)) - 1
+    return np.stack([firsts // BLOCK, sizes[firsts], sizes[lasts]], axis=1)
+
+
 @compiled(nogil=True)
 def _ordered(codes: Codes, offsets: Ints, order: Ranks, new_offsets: Ints) -> Codes:
     ordered = np.empty(new_offsets[-1], np.uint16)

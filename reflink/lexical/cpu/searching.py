@@ -75,7 +75,7 @@ class Plans(NamedTuple):
 def search(rows: LiveRows, queries: Queries, k: int, blocks: Ints) -> tuple[Ints, Floats, Ints, Ints]:
     """Return the k best rows of each of n queries: rows and scores [n, k], best first; numbers of rows found and verified [n].
 
-    Equal scores are ordered by ``rows.ranks``. ``blocks``: all blocks of bitmaps, in reading order.
+    Equal scores are ordered by ``rows.ranks``. ``blocks``: ``layout.extents``, in reading order.
     """
     layout, codes, offsets, count = rows.layout, queries.codes, queries.offsets, len(queries.floors)
     best = Best(
@@ -167,10 +167,10 @@ def _scan_bitmaps(rows: LiveRows, queries: Queries, plans: Plans, present: Set, 
     # Rows to verify, with room for all rows of a block.
     near, waiting = np.empty((count, WAITING + BLOCK), np.int64), np.zeros(count, np.int64)
     further = AHEAD if count >= MANY else AHEAD_ALONE
-    for turn, block in enumerate(blocks):
-        ahead = (blocks[min(turn + further, len(blocks) - 1)] - block) * stride
+    for turn in range(len(blocks)):
+        block, b_from, b_to = blocks[turn]
+        ahead = (blocks[min(turn + further, len(blocks) - 1), 0] - block) * stride
         first, end = block * BLOCK, min(texts, (block + 1) * BLOCK)
-        b_from, b_to = np.int64(layout.sizes[first]), np.int64(layout.sizes[end - 1])
         for number in range(count):
             a = offsets[number + 1] - offsets[number]
             if a == 0 or not reachable(bounds[number], a, b_from, b_to):

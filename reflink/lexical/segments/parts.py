@@ -9,7 +9,7 @@ from typing import Final, Protocol, Self
 import numpy as np
 
 from reflink.lexical.cpu import counting, searching
-from reflink.lexical.layout import BLOCK, Floats, Ints, LiveRows, Mask
+from reflink.lexical.layout import Floats, Ints, LiveRows, Mask
 from reflink.lexical.queries import Queries
 from reflink.lexical.segments.segment import Segment
 from reflink.storage.idtable import ABSENT, frozen
@@ -88,8 +88,8 @@ class Part:
             rows, scores, found = counting.search(live, queries, k)
         else:
             # The best texts mostly have the size of the queries: read these blocks first, then outwards.
-            sizes = own.sizes[::BLOCK].astype(np.float64)
-            blocks = np.argsort(np.abs(sizes - np.median(np.diff(queries.offsets))), kind="stable")
-            rows, scores, found, _ = searching.search(live, queries, k, blocks)
+            blocks, size = self.segment.blocks, np.sort(np.diff(queries.offsets))[len(queries.floors) // 2]
+            order = np.argsort(np.abs(blocks[:, 1] - size), kind="stable")
+            rows, scores, found, _ = searching.search(live, queries, k, blocks[order])
         ids = [self.segment.ids.decode(ranks[best[:size]].tolist()) for best, size in zip(rows, found, strict=True)]
         return ids, scores, found

@@ -58,6 +58,11 @@ class Segment:
         rows[self.ranks] = np.arange(len(self), dtype=np.uint32)
         return frozen(rows)
 
+    @cached_property
+    def blocks(self) -> Ints:
+        """``layout.extents``: a search reads these few lines instead of one line of ``sizes`` per block."""
+        return frozen(layout.extents(self.layout.sizes))
+
     def find(self, ids: Sequence[str]) -> Ints:
         """Return the row of each id, ABSENT if there is none: int64 [n]."""
         found = self.ids.find(ids)

@@ -18,7 +18,7 @@ from reflink.lexical.cpu import bounds, plain, searching
 from reflink.lexical.gpu import kernels
 from reflink.lexical.gpu.batches import Found
 from reflink.lexical.gpu.segment import DeviceSegment
-from reflink.lexical.layout import BLOCK, WORDS, Codes, Floats, Ints, LiveRows, build
+from reflink.lexical.layout import BLOCK, WORDS, Codes, Floats, Ints, LiveRows, build, extents
 from reflink.lexical.queries import Queries
 from reflink.lexical.trigrams import trigram_sets
 from tests.data import ROOT
@@ -54,7 +54,7 @@ def search(
     seed_offsets = np.concatenate([[0], np.cumsum([len(each) for each in seeds])]).astype(np.int64)
     queries = Queries(codes, offsets, floors, flat, seed_offsets)
     found = segment.search(catalog.alive, queries, k)
-    blocks = np.arange(-(-len(catalog.alive) // BLOCK))
+    blocks = extents(catalog.layout.sizes)
     for rows, scores, sizes in (searching.search(catalog, queries, k, blocks)[:3], plain.search(catalog, queries, k)):
         behind = np.arange(k) >= sizes[:, None]
         assert found.found.tolist() == sizes.tolist()
