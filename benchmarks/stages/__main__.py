@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"one core: {machine.stream / 1e9:.1f} GB/s in order, {machine.read * 1e9:.0f} ns a random read, "
         f"{machine.multiply_adds / 1e9:.0f} G multiply-adds/s, {machine.bitmap * 1e9:.1f} ns to add a bitmap of a block"
     )
-    encoded = measure.encoding(given.present, arguments.rounds)
+    encoded = measure.encoding(given.present, machine, arguments.rounds)
     sizes: list[dict[str, Any]] = []
     for count in sorted(arguments.sizes):
         with tempfile.TemporaryDirectory() as scratch:

@@ -6,9 +6,10 @@ from typing import Final, NamedTuple, Self
 
 import numba
 import numpy as np
+import torch
 
 from benchmarks.lexical import limits
-from benchmarks.semantic.search import multiply_adds
+from benchmarks.semantic.encode import FLOPS, products
 from reflink.compiled import compiled
 from reflink.hits import Hits
 from reflink.lexical.cpu.bounds import needed, reachable
@@ -27,6 +28,7 @@ _STEPS: Final = 1 << 20
 #: Bitmaps that are added up at once to measure the rate.
 _ADDED: Final = 96
 _MICRO: Final = 1e6
+_GIGA: Final = 1e9
 
 
 class Bound(NamedTuple):
@@ -40,7 +42,7 @@ class Machine(NamedTuple):
     """Rates of one core.
 
     ``stream``: bytes read per second in order; ``read``: seconds of a read from a random place; ``multiply_adds``: per second,
-    in fp32; ``bitmap``: seconds to add a bitmap of a block of works.
+    in a product of fp32 matrices by torch; ``bitmap``: seconds to add a bitmap of a block of works.
     """
 
     stream: float
@@ -51,11 +53,15 @@ class Machine(NamedTuple):
     @classmethod
     def measure(cls) -> Self:
         """Measure the rates, which takes some seconds and 1 GiB."""
-        return cls(limits.streaming(), random_read(WORDS), multiply_adds(), limits.adding(_ADDED) / _ADDED)
+        return cls(limits.streaming(), random_read(WORDS), products(torch.float32) * _GIGA / 2, limits.adding(_ADDED) / _ADDED)
 
     def lookup(self) -> Bound:
         """Return the bound of a lookup whose works are not in a cache."""
         return Bound(READS * self.read * _MICRO, f"{READS} random reads")
+
+    def encoding(self, tokens: float) -> Bound:
+        """Return the bound of encoding a text with the default model; ``tokens``: of a text."""
+        return Bound(tokens * FLOPS / 2 / self.multiply_adds * _MICRO, "products of the model")
 
     def vectors(self, works: int, dim: int, batch: int) -> Bound:
         """Return the bound of a query, of ``batch`` queries per call, over fp16 vectors."""

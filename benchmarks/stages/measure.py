@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.semantic.encode import FLOPS, products
 from benchmarks.stages.bounds import Bound, Machine
 from benchmarks.stages.catalogs import Protocol
 from reflink.catalog import Catalog
@@ -139,16 +138,14 @@ def verdicts(catalog: Catalog, references: Sequence[Reference], proposed: Sequen
             case.link(accept, judge)
 
 
-def encoding(references: Sequence[Reference], rounds: int) -> Figure:
+def encoding(references: Sequence[Reference], machine: Machine, rounds: int) -> Figure:
     """Return the figures of the default encoder, which the catalog does not influence."""
-    import torch
-
     encoder = Encoder(device="cpu")
     cited = map(without_identifiers, references[:ENCODED])
     texts = [reference_text(each, Policy().semantic_mode, lexical=False) for each in cited]
     took = microseconds(lambda: [encoder.encode(part) for part in parts(texts, BATCH)], len(texts), rounds)
-    gflops, tokens = products(torch.float32), float(encoder.tokens(texts).mean())
-    return figure(took, Bound(tokens * FLOPS / gflops / 1e3, "products of the model"), tokens=tokens)
+    tokens = float(encoder.tokens(texts).mean())
+    return figure(took, machine.encoding(tokens), tokens=tokens)
 
 
 def parts(items: Any, size: int) -> Iterator[Any]:
