@@ -8,8 +8,7 @@ batches of 64; exact vectors, 64 queries per call (random vectors: the time of a
 trigrams, 256 queries per call; and the verdict on candidates, their records read from the catalog, in batches of 64. Both
 searches return 5 works. References are the protocol's. Works: catalogs.py. Bounds: bounds.py.
 
-A catalog of 5,000,000 works takes 8 minutes of one core to write and build, up to 8 GB of memory, and 8 GB of disk in DIR,
-from where later runs take it.
+A catalog of 5,000,000 works takes more than ten minutes of one core to write and build. With --keep, later runs use it again.
 """
 
 from __future__ import annotations
