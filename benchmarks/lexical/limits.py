@@ -6,6 +6,7 @@ python -m benchmarks.lexical.limits
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -45,21 +46,32 @@ def _stream(words: Any) -> int:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    return statistics.median(harness.seconds(work, ROUNDS))
+    """Return the median seconds of processor time."""
+    return statistics.median(harness.seconds(work, ROUNDS, time.process_time))
 
 
-def main() -> int:
+def adding(number: int) -> float:
+    """Return the seconds in which one core adds up ``number`` bitmaps of a block (reflink.lexical.layout) in its L2 cache."""
     rng = np.random.default_rng(1)
     bits, out = aligned(BITMAPS * WORDS), aligned(WORDS)
     bits[:] = rng.integers(0, 2**63, len(bits), dtype=np.int64).astype(np.uint64) & np.uint64(0x1111111111111111)
-    queries = np.array([rng.choice(BITMAPS, max(COUNTED), replace=False) for _ in range(64)], np.int32)
+    queries = np.array([rng.choice(BITMAPS, number, replace=False) for _ in range(64)], np.int32)
+    return seconds(lambda: _count(bits, queries, number, TURNS, out)) / TURNS
+
+
+def streaming() -> float:
+    """Return the bytes per second that one core reads from memory as a stream."""
+    words = np.ones(STREAM_MIB * 2**17, np.uint64)
+    return words.nbytes / seconds(lambda: _stream(words))
+
+
+def main() -> int:
     print(describe())
     for number in COUNTED:
-        took = seconds(lambda number=number: _count(bits, queries, number, TURNS, out)) / TURNS  # type: ignore[misc]
+        took = adding(number)
         each = took * 1e9 / number / (BLOCK / 512)
         print(f"{number} bitmaps of {BLOCK:,} works added up: {took * 1e9:.0f} ns, {each:.2f} ns for a bitmap and 512 works")
-    words = np.ones(STREAM_MIB * 2**17, np.uint64)
-    print(f"memory read as a stream: {words.nbytes / seconds(lambda: _stream(words)) / 1e9:.0f} GB/s")
+    print(f"memory read as a stream: {streaming() / 1e9:.0f} GB/s")
     return 0
 
 

@@ -1,0 +1,1 @@
+"""Cost of each stage of the linker over the size of the catalog."""
