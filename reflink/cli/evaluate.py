@@ -42,7 +42,7 @@ examples:
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --adjudicate 50 --adjudicated verdicts.jsonl"""
 
 #: Modules in `reflink.cli.evaluations` of the evaluations with commands of their own, as ``reflink evaluate NAME``.
-EVALUATIONS: Final[tuple[str, ...]] = ()
+EVALUATIONS: Final[tuple[str, ...]] = ("kdd",)
 #: The report folder of --full without --report.
 _REPORT: Final = Path("report")
 
