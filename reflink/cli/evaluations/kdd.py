@@ -28,7 +28,8 @@ HELP: Final = """Find the citation graph of LaTeX sources, and compare it with t
 
 Each reference is linked to one of the candidate papers. An edge is a pair of arXiv numbers. accuracy: share of the predicted
 edges that are in the true graph. difference: edges that only one of both has. Repeated edges count once; a paper that cites
-itself is an edge like others. docs/papers.md has results.
+itself is an edge like others. A candidate has a place of print if its metadata have volume and first page. docs/papers.md has
+results.
 
 examples:
   reflink evaluate kdd --papers hep-ph/ --metadata abstracts/ --edges hep-ph-citations
@@ -165,6 +166,11 @@ def _show(measured: Mapping[str, Any]) -> None:
             _count(row["symmetric_difference"]), _share(row, "recall"),
         )  # fmt: skip
     out.print(shown)
+    out.print()
+    parts = table([("recall of true edges to candidates", None), ("with a place of print", None), ("without", None)])
+    for row in measured["rows"]:
+        parts.add_row(row["approach"], _share(row, "recall_placed"), _share(row, "recall_unplaced"))
+    out.print(parts)
     out.print()
     out.print(
         f"{measured['papers']:,} papers, {measured['unread']:,} unread, {measured['without_references']:,} without "

@@ -49,9 +49,13 @@ def paper_numbers(catalog: Catalog, archive: str) -> dict[str, str]:
 
 @dataclass
 class Result:
-    """The edges of each approach, and counts of what they were found from. ``candidates``: numbers of the papers to link to."""
+    """The edges of each approach, and counts of what they were found from. ``candidates``: numbers of the papers to link to.
+
+    ``placed``: of the candidates whose metadata have a place of print: volume and first page.
+    """
 
     candidates: frozenset[str]
+    placed: frozenset[str]
     predicted: dict[str, set[Edge]] = field(default_factory=dict)
     papers: int = 0
     unread: int = 0
@@ -74,7 +78,9 @@ def predict(
     """Link the references of all papers. An edge is a link to a paper of the archive; links to other works are ``outside``."""
     catalog = linker.catalog
     numbers, rules = paper_numbers(catalog, archive), ByAuthors(catalog)
-    result = Result(frozenset(numbers.values()), {REFLINK: set(), **{rule.name: set() for rule in RULES}})
+    printed = {catalog.canonical(work.id) for work in catalog if work.volume and work.fpage}
+    placed = frozenset(number for cited, number in numbers.items() if cited in printed)
+    result = Result(frozenset(numbers.values()), placed, {REFLINK: set(), **{rule.name: set() for rule in RULES}})
     for batch in _batches(_counted(sources, result, on_error)):
         began = time.perf_counter()
         links = linker.link([reference for _, reference in batch])
@@ -121,21 +127,24 @@ def _batches(given: Iterator[tuple[str, Reference]]) -> Iterator[list[tuple[str,
 def figures(result: Result, true: Set[Edge]) -> dict[str, Any]:
     """Return the rows of Table 5.7, the published ones apart, and the counts.
 
-    ``reachable``: the true edges whose citing paper was given and whose cited paper is a candidate. Intervals: 95%, by the
-    bootstrap over citing papers.
+    ``reachable``: the true edges whose citing paper was given and whose cited paper is a candidate; ``placed`` and ``unplaced``
+    those whose candidate has a place of print, or none. Intervals: 95%, by the bootstrap over citing papers.
     """
     reachable = {edge for edge in true if edge[0] in result.citing and edge[1] in result.candidates}
+    placed = {edge for edge in reachable if edge[1] in result.placed}
+    parts = {"reachable": reachable, "placed": placed, "unplaced": reachable - placed}
     rows = []
     for approach, predicted in result.predicted.items():
         compared = Comparison.of(true, predicted).to_dict()
         rows.append({
             "approach": approach, **compared, **_intervals(true, predicted),
-            "recall_reachable": len(reachable & predicted) / len(reachable) if reachable else None,
+            **{f"recall_{name}": len(edges & predicted) / len(edges) if edges else None for name, edges in parts.items()},
         })  # fmt: skip
     return {
         "rows": rows, "published": list(PUBLISHED), "papers": result.papers, "unread": result.unread,
         "without_references": result.without_references, "references": result.references, "candidates": len(result.candidates),
-        "reachable": len(reachable), "links_outside": result.outside, "outcomes": dict(result.outcomes.most_common()),
+        **{name: len(edges) for name, edges in parts.items()}, "links_outside": result.outside,
+        "outcomes": dict(result.outcomes.most_common()),
         "ms_per_reference": 1e3 * result.seconds / result.references if result.references else None,
         "patterns": result.patterns.to_dict(),
     }  # fmt: skip

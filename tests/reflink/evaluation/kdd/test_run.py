@@ -54,6 +54,7 @@ def test_edges_are_links_to_papers_of_the_archive(catalog: Catalog, tmp_path: Pa
     row = measured["rows"][0]
     assert (row["right"], row["predicted"], row["accuracy"], row["symmetric_difference"]) == (2, 2, 1.0, 2)
     assert (row["recall"], row["recall_reachable"], measured["reachable"]) == (0.5, 2 / 3, 3)
+    assert (measured["placed"], measured["unplaced"], row["recall_placed"], row["recall_unplaced"]) == (3, 0, 2 / 3, None)
     for name in ("accuracy", "recall"):
         assert row[f"{name}_interval"][0] <= row[name] <= row[f"{name}_interval"][1]
     assert [each["approach"] for each in measured["rows"]] == [REFLINK, *(rule.name for rule in RULES)]
