@@ -8,7 +8,8 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Final, Protocol, cast
+from types import ModuleType
+from typing import Any, Final, Protocol, cast
 
 from reflink.errors import ReflinkError
 from reflink.terminal import complain, guard
@@ -47,18 +48,23 @@ exit codes: 0 success; 1 some inputs failed (stderr names each); 2 wrong usage, 
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for name in COMMANDS:
-        command = cast(Command, import_module(f"reflink.cli.{name}"))
-        description, _, example = command.HELP.partition("\n")
-        sub = commands.add_parser(
-            command.NAME,
-            help=description,
-            description=description,
-            epilog=example.strip("\n"),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        command.add_arguments(sub)
-        sub.set_defaults(run=command.run)
+        add_command(commands, import_module(f"reflink.cli.{name}"))
     return top
+
+
+def add_command(commands: Any, module: ModuleType) -> None:
+    """Add the command of a module, a `Command`, to the subparsers of another parser."""
+    command = cast(Command, module)
+    description, _, example = command.HELP.partition("\n")
+    sub = commands.add_parser(
+        command.NAME,
+        help=description,
+        description=description,
+        epilog=example.strip("\n"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sub.set_defaults(run=command.run)
+    command.add_arguments(sub)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

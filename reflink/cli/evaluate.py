@@ -6,12 +6,13 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from reflink.cli import OK
+from reflink.cli import OK, add_command
 from reflink.cli.inputs import absent_share, probability
 from reflink.cli.measured import show
 from reflink.cli.output import console
@@ -40,19 +41,21 @@ examples:
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --full --report report/ --json figures.json
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --adjudicate 50 --adjudicated verdicts.jsonl"""
 
+#: Modules in `reflink.cli.evaluations` of the evaluations with commands of their own, as ``reflink evaluate NAME``.
+EVALUATIONS: Final[tuple[str, ...]] = ("kdd",)
 #: The report folder of --full without --report.
 _REPORT: Final = Path("report")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for inputs, measurements, outputs and the policy."""
-    parser.add_argument("--catalog", type=Path, required=True, metavar="WORKS", help="works as JSON lines, plain or gzip")
+    """Add the options for inputs, measurements, outputs and the policy, and the evaluations with commands of their own."""
+    commands = parser.add_subparsers(metavar="EVALUATION", title="other evaluations", required=False)
+    for name in EVALUATIONS:
+        add_command(commands, import_module(f"reflink.cli.evaluations.{name}"))
+    parser.set_defaults(usage_error=parser.error)
+    parser.add_argument("--catalog", type=Path, metavar="WORKS", help="works as JSON lines, plain or gzip (required)")
     parser.add_argument(
-        "--references",
-        type=Path,
-        required=True,
-        metavar="REFS",
-        help="references with their targets, as JSON lines, plain or gzip",
+        "--references", type=Path, metavar="REFS", help="references with their targets, as JSON lines, plain or gzip (required)"
     )
     parser.add_argument(
         "--profile", choices=("paper", "production"), default="production", help="profile of the policy (default: production)"
@@ -167,6 +170,8 @@ def run(args: argparse.Namespace) -> int:
     from reflink.evaluation.adjudication import Judgements
     from reflink.evaluation.run import evaluate
 
+    if missing := [f"--{name}" for name in ("catalog", "references") if getattr(args, name) is None]:
+        args.usage_error(f"the following arguments are required: {', '.join(missing)}")
     if args.full:
         args.shares = args.fields_hidden = True
         args.modes, args.report = args.modes or _modes("all"), args.report or _REPORT

@@ -1,0 +1,1 @@
+"""Evaluations with commands of their own: ``reflink evaluate NAME``. Each module has the interface of a command."""
