@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from reflink.entities import Reference, Work
 from reflink.evaluation.proportions import wilson
-from reflink.evaluation.rivals.rule import title_of
+from reflink.evaluation.rivals.rule import names_of, title_of
 from reflink.folding import compact, fold
-from reflink.recognition import recognise
 
 #: Min share of the shorter list of authors that is in the other list: the "substantial overlap" of the publication.
 OVERLAP: Final = 0.5
@@ -31,14 +30,6 @@ def authors_agree(reference: Reference, work: Work) -> bool:
     """Return whether the last names overlap substantially, by OVERLAP; False if the reference or the work has none."""
     cited, known = set(map(fold, names_of(reference))), set(map(fold, work.authors))
     return bool(cited and known) and len(cited & known) >= OVERLAP * min(len(cited), len(known))
-
-
-def names_of(reference: Reference) -> tuple[str, ...]:
-    """Return the last names of the reference's authors: as tagged, else as the recogniser finds them in the citation."""
-    if reference.last_names:
-        return reference.last_names
-    inferred = reference.inferred or recognise(reference.raw_query)
-    return inferred.last_names if inferred else ()
 
 
 def agreement(pairs: Iterable[tuple[Reference, Work]]) -> dict[str, Any]:
