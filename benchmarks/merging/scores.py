@@ -8,7 +8,7 @@ from itertools import combinations
 
 from benchmarks.merging.sets import Labelled, Pair
 from benchmarks.merging.unions import union
-from reflink.evaluation.bootstrap import wilson
+from reflink.evaluation.proportions import wilson
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from reflink.cli.output import console
 
 if TYPE_CHECKING:
     from reflink.evaluation.outcomes import Mistake, Outcome
+    from reflink.evaluation.run import Evaluation
     from reflink.evaluation.worlds import World
     from reflink.linking.policy import Policy
 
@@ -39,10 +40,17 @@ examples:
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --profile paper --world closed --json paper.json
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --modes TVL,Raw --report report/
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --full --report report/ --json figures.json
+  reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --policy unarxive      another publication's rule
   reflink evaluate --catalog works.jsonl.gz --references references.jsonl.gz --adjudicate 50 --adjudicated verdicts.jsonl"""
 
 #: Modules in `reflink.cli.evaluations` of the evaluations with commands of their own, as ``reflink evaluate NAME``.
-EVALUATIONS: Final[tuple[str, ...]] = ("kdd",)
+EVALUATIONS: Final[tuple[str, ...]] = ("kdd", "sample", "statistics")
+#: Rules of other publications: `reflink.evaluation.rivals.running.RULES`.
+RULES: Final = ("titlematch", "s2orc", "unarxive")
+#: The options that a rule has, beside --policy itself.
+_OF_RULES: Final = frozenset(
+    "policy catalog references world present shares fields_hidden identifiers json outcomes adjudicated threshold cache".split()
+)
 #: The report folder of --full without --report.
 _REPORT: Final = Path("report")
 
@@ -52,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(metavar="EVALUATION", title="other evaluations", required=False)
     for name in EVALUATIONS:
         add_command(commands, import_module(f"reflink.cli.evaluations.{name}"))
-    parser.set_defaults(usage_error=parser.error)
+    parser.set_defaults(usage_error=parser.error, default_of=parser.get_default)
     parser.add_argument("--catalog", type=Path, metavar="WORKS", help="works as JSON lines, plain or gzip (required)")
     parser.add_argument(
         "--references", type=Path, metavar="REFS", help="references with their targets, as JSON lines, plain or gzip (required)"
@@ -73,6 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_what(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--policy", choices=("reflink", *RULES), default="reflink",
+        help="which rule links: reflink, or that of another publication, without model and vectors; titlematch: equal titles; "
+        "s2orc: the best title if its s is above 0.8 (or --threshold); unarxive: an identifier (with --identifiers), else an "
+        "equal title and an author's name in the text, the most cited of several (default: reflink)",
+    )  # fmt: skip
     group.add_argument(
         "--world",
         choices=("closed", "open", "both"),
@@ -142,7 +156,12 @@ def _add_policy(group: argparse._ArgumentGroup) -> None:
         "--versions", choices=("report", "link"), help="another version of the cited work: report it, or link to it; production"
     )
     group.add_argument("--lexical-floor", type=float, metavar="S", help="min s of a candidate by trigrams, profile production")
-    group.add_argument("--threshold", type=float, metavar="COSINE", help="min cosine of the semantic stage, profile paper")
+    group.add_argument(
+        "--threshold",
+        type=float,
+        metavar="COSINE",
+        help="min cosine of the semantic stage, profile paper; with --policy s2orc: s must be above it (default: 0.8)",
+    )
 
 
 def _count(text: str) -> int:
@@ -181,6 +200,8 @@ def run(args: argparse.Namespace) -> int:
     if args.adjudicate is not None and not os.access(adjudicated if adjudicated.exists() else adjudicated.parent, os.W_OK):
         raise PermissionError(f"{adjudicated} cannot be written: name a file for the verdicts with --adjudicated")
     worlds: list[World] = ["closed", "open"] if args.world == "both" else [args.world]
+    if args.policy != "reflink":
+        return _finish(_by_rule(args, worlds, adjudicated), args)
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,
         identifiers=args.identifiers, shares=args.shares, fields_hidden=args.fields_hidden, rule=bool(args.report),
@@ -188,13 +209,34 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     if args.adjudicate is not None and _ask(evaluation.mistakes, args.adjudicate or None, args.seed, adjudicated):
         evaluation = evaluation.with_verdicts(Judgements.known(adjudicated))
+    _finish(evaluation, args)
+    if args.report:
+        console().print(f"report: {report.write(evaluation, args.report)}", soft_wrap=True)
+    return OK
+
+
+def _by_rule(args: argparse.Namespace, worlds: Sequence[World], adjudicated: Path) -> Evaluation:
+    """Evaluate another publication's rule. Wrong usage if an option is given that the rule does not have."""
+    from reflink.evaluation.rivals.running import evaluate_rule
+
+    given = {name for name, value in vars(args).items() if value != args.default_of(name)}
+    if others := sorted(given - _OF_RULES - {"usage_error", "default_of", "run"}):
+        args.usage_error(f"--policy {args.policy} has no --{others[0].replace('_', '-')}")
+    if args.threshold is not None and args.policy != "s2orc":
+        args.usage_error(f"--policy {args.policy} has no --threshold")
+    return evaluate_rule(
+        args.policy, args.catalog, args.references, worlds=worlds, present=args.present, identifiers=args.identifiers,
+        shares=args.shares, fields_hidden=args.fields_hidden, threshold=args.threshold, adjudicated=adjudicated,
+    )  # fmt: skip
+
+
+def _finish(evaluation: Evaluation, args: argparse.Namespace) -> int:
+    """Write and show the figures. Returns 0."""
     if args.json:
         _write(args.json, orjson.dumps(evaluation.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if args.outcomes:
         _write(args.outcomes, _outcomes(evaluation.outcomes))
     show(evaluation.to_dict(), console())
-    if args.report:
-        console().print(f"report: {report.write(evaluation, args.report)}", soft_wrap=True)
     return OK
 
 

@@ -42,6 +42,7 @@ def show(measured: Figures, console: Terminal) -> None:
                 f"{name}: expected calibration error {100 * known['ece']:.3f}% (20 bins of equal mass), "
                 f"{100 * known['ece_equal_width']:.3f}% (of equal width), Brier {known['brier']:.5f}"
             )
+    _show_times(worlds, console)
     _show_causes(worlds, console)
     _show_read(worlds, console)
     _show_thresholds(worlds.get("open", {}), console)
@@ -91,6 +92,19 @@ def _show_causes(worlds: Mapping[str, Figures], console: Terminal) -> None:
     ]
     if rows:
         _print(console, "errors by cause", ("world", "error", "cause", "queries"), rows)
+
+
+def _show_times(worlds: Mapping[str, Figures], console: Terminal) -> None:
+    rows = [
+        (world, *(_plain(1e6 * of[name], 3) for name in ("seconds", "seconds_in_batches")), str(of["timed"]["load"]))
+        for world, figures in worlds.items()
+        if (of := figures.get("time")) and of["seconds"] is not None
+    ]
+    if rows:
+        of = next(figures["time"]["timed"] for figures in worlds.values() if figures.get("time"))
+        counted = f"{of['alone']} one at a time, {of['in_batches']} in batches of {of['batch']}"
+        title = f"median microseconds a reference, one thread: {counted}"
+        _print(console, title, ("world", "one at a time", "in batches", "load"), rows)
 
 
 def _show_thresholds(figures: Figures, console: Terminal) -> None:

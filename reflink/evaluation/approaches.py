@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -171,7 +172,9 @@ def _measure(approach: Approach, queries: Sequence[Query], groups: Groups, progr
             scores.append(score)
             right.append(sum(id_ in same for id_ in ids) / len(ids) if ids else 0.0)
     has_text = np.array([bool(approach.text(reference)) for reference in references], dtype=bool)
-    return Measured(np.array(scores), np.array(right), has_text, nearest.seconds(approach, references, progress, what))
+    filled = [reference for reference, has in zip(references, has_text, strict=True) if has]
+    times = nearest.seconds(partial(approach.answer, afresh=True), filled, progress, what)
+    return Measured(np.array(scores), np.array(right), has_text, times)
 
 
 def _both(first: Measured, fallback: Measured) -> Measured:

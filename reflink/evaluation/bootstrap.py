@@ -8,11 +8,12 @@ percentile of the figure over RESAMPLES resamples. The seed is fixed: the same o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from reflink.evaluation.proportions import wilson
 
 RESAMPLES: Final = 2000
 SEED: Final = 1
@@ -22,16 +23,6 @@ _DECIMALS: Final = 6
 
 #: A share as two numbers for each outcome: its contributions to the numerator and to the denominator.
 Parts = tuple[ArrayLike, ArrayLike]
-
-
-def wilson(hits: float, n: float) -> list[float]:
-    """Return Wilson's 95% interval of the share ``hits / n``; [0, 1] without observations."""
-    if n == 0:
-        return [0.0, 1.0]
-    z, share = 1.959964, hits / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return [round(max(0.0, centre - half), _DECIMALS), round(min(1.0, centre + half), _DECIMALS)]
 
 
 def intervals(papers: Sequence[str], shares: Mapping[str, Parts]) -> dict[str, list[float]]:

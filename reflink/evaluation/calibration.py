@@ -18,8 +18,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reflink.evaluation.bootstrap import wilson
 from reflink.evaluation.outcomes import Outcome
+from reflink.evaluation.proportions import wilson
 
 BINS: Final = 20
 #: Reasons without a link that do not depend on the probability.

@@ -13,10 +13,10 @@ import numpy as np
 
 from reflink.evaluation import causes
 from reflink.evaluation.bootstrap import intervals
-from reflink.evaluation.bootstrap import wilson as interval
 from reflink.evaluation.calibration import calibration, thresholds
 from reflink.evaluation.contents import CONTENTS
 from reflink.evaluation.outcomes import Outcome
+from reflink.evaluation.proportions import wilson as interval
 
 __all__ = ["Outcome", "closed_figures", "figures", "interval", "open_figures"]
 

@@ -135,20 +135,21 @@ def _best(hits: Iterable[list[tuple[str, float]]]) -> list[Answer]:
     return [((near[0][0],), near[0][1]) if near else NONE for near in hits]
 
 
-def seconds(approach: Approach, references: Sequence[Reference], progress: Progress, what: str) -> dict[str, Any]:
+def seconds(
+    answer: Callable[[Sequence[Reference]], object], references: Sequence[Reference], progress: Progress, what: str
+) -> dict[str, Any]:
     """Return the median seconds per reference, from its fields to its answer: one at a time, and in batches.
 
-    Measures up to ALONE references one at a time and up to BATCHES times BATCH in batches, evenly chosen among the references
-    with a text; None if there are none. ``load``: load average of the last minute at the end; above the number of cores, the
-    times are too long.
+    Measures up to ALONE references one at a time and up to BATCHES times BATCH in batches, evenly chosen among ``references``;
+    None if there are none. ``load``: load average of the last minute at the end; above the number of cores, the times are too
+    long.
     """
-    filled = [reference for reference in references if approach.text(reference)]
-    alone, together = _evenly(filled, ALONE), _evenly(filled, BATCH * BATCHES)
+    alone, together = _evenly(references, ALONE), _evenly(references, BATCH * BATCHES)
     batches = [together[start : start + BATCH] for start in range(0, len(together), BATCH)]
-    if filled:
-        approach.answer(alone[:2], afresh=True)  # compile the kernels and load the index into memory
-    lone = [_timed(approach, [reference]) for reference in progress(alone, f"{what}: timed one at a time")]
-    joint = [_timed(approach, batch) for batch in progress(batches, f"{what}: timed in batches")]
+    if references:
+        answer(alone[:2])  # compile the kernels and load the index into memory
+    lone = [_timed(answer, [reference]) for reference in progress(alone, f"{what}: timed one at a time")]
+    joint = [_timed(answer, batch) for batch in progress(batches, f"{what}: timed in batches")]
     load = round(os.getloadavg()[0], 2)
     return {
         "seconds": median(lone) if lone else None,
@@ -162,8 +163,8 @@ def _evenly(items: Sequence[T], most: int) -> list[T]:
     return [items[at * len(items) // count] for at in range(count)]
 
 
-def _timed(approach: Approach, references: Sequence[Reference]) -> float:
+def _timed(answer: Callable[[Sequence[Reference]], object], references: Sequence[Reference]) -> float:
     """Return the seconds per reference."""
     start = time.perf_counter()
-    approach.answer(references, afresh=True)
+    answer(references)
     return (time.perf_counter() - start) / len(references)

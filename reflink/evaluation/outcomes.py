@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from reflink.entities import Link, Reference, Work
+from reflink.evaluation.records import Query
 
 #: ``wrong``: another work was linked although the target is present. ``missed``: the target is present, and no work was linked.
 #: ``false``: a work was linked although the target is absent.
@@ -75,3 +77,13 @@ def best_of(link: Link) -> str | None:
     if link.cited is not None:
         return link.cited
     return link.runner_up.cited if link.runner_up else None
+
+
+def outcome_of(
+    query: Query, link: Link, same: Collection[str], *, present: bool, suspect: str | None, contents: str
+) -> Outcome:
+    """Return the outcome of a query. ``same``: all ids of its target. The other arguments are fields of `Outcome`."""
+    best = present and best_of(link) in same
+    right = best and link.cited is not None
+    rid = query.reference.id
+    return Outcome(rid, query.kind, present, right, link, best, suspect=suspect, contents=contents, truth=query.truth)

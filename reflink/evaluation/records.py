@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,10 +74,14 @@ def work_of(data: dict[str, Any]) -> Work:
 def reference_of(data: dict[str, Any]) -> Reference:
     """Return the reference of one line. Raises BadRecord."""
     fields = {name: data[name] for name in _REFERENCE_FIELDS if data.get(name) is not None}
-    citing = str(fields.get("citing", ""))
-    if _PMC.fullmatch(citing):
-        fields["citing"] = f"pmcid:{citing}"
+    if "citing" in fields:
+        fields["citing"] = _paper(fields["citing"])
     return Reference.from_dict({"id": data.get("rid", data.get("id")), "position": data.get("position", 1), **fields})
+
+
+def _paper(name: Any) -> Any:
+    """Return the id of a citing paper that is named by its id or by its PMCID alone."""
+    return f"pmcid:{name}" if isinstance(name, str) and _PMC.fullmatch(name) else name
 
 
 def read_works(path: Path) -> Iterator[Listing]:
@@ -114,6 +119,18 @@ def read_queries(path: Path) -> Iterator[Query]:
             yield query
     if not named:
         yield from plain
+
+
+def read_citing(path: Path) -> dict[str, set[str]]:
+    """Return the ids of the papers that cite each work, of all references with a ``work`` and without ``id_conflict``.
+
+    Raises BadRecord.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for _, data in lines(path):
+        if data.get("work") and data.get("citing") and not data.get("id_conflict"):
+            found[data["work"]].add(_paper(data["citing"]))
+    return dict(found)
 
 
 def without_identifiers(reference: Reference) -> Reference:

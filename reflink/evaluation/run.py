@@ -23,7 +23,7 @@ from reflink.evaluation.linking import link_held_out, tracked
 from reflink.evaluation.measure import figures
 from reflink.evaluation.natural import assuming, link_lists, mixture
 from reflink.evaluation.noise import suspects
-from reflink.evaluation.outcomes import Mistake, Outcome, best_of
+from reflink.evaluation.outcomes import Mistake, Outcome, outcome_of
 from reflink.evaluation.records import Listing, Query, read_queries, read_works, without_identifiers
 from reflink.evaluation.rule import rule_figures
 from reflink.evaluation.vectors import CachedEncoder
@@ -70,7 +70,7 @@ class Evaluation:
     ``pubmed_known``, ``mixture``.
 
     ``rule``: figures of the published threshold in the open world. ``tables``: the paper's tables for the requested modes.
-    ``shares``: estimated shares of absent works by measurement.
+    ``shares``: estimated shares of absent works by measurement. ``times``: seconds per reference by measurement.
     """
 
     outcomes: dict[str, list[Outcome]]
@@ -79,6 +79,7 @@ class Evaluation:
     rule: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)
     shares: dict[str, float] = field(default_factory=dict)
+    times: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def measured(self) -> dict[str, Any]:
@@ -90,6 +91,8 @@ class Evaluation:
             into[inner] = {**figures(outcomes, closed=inner == "closed"), "read": adjudication.counted(outcomes)}
             if name in self.shares:
                 into[inner]["absent_share"] = round(self.shares[name], 6)
+            if name in self.times:
+                into[inner]["time"] = self.times[name]
         if self.rule:
             found["open"]["rule"] = self.rule
         if self.tables:
@@ -251,15 +254,10 @@ class _Session:
         self.rule = rule_figures(outcomes, self.policy.threshold)
 
     def _outcome(self, query: Query, link: Link, catalog: Catalog, setting: Setting) -> Outcome:
-        here = not self.groups.is_absent(query.truth, setting.world, setting.present)
+        present = not self.groups.is_absent(query.truth, setting.world, setting.present)
         same = {catalog.canonical(id_) for id_ in self.groups.same(query.truth)}
-        best = here and best_of(link) in same
         rid = query.reference.id
-        right = best and link.cited is not None
-        return Outcome(
-            rid, query.kind, here, right, link, best, suspect=self.suspects.get(rid), contents=self.contents[rid],
-            truth=query.truth,
-        )  # fmt: skip
+        return outcome_of(query, link, same, present=present, suspect=self.suspects.get(rid), contents=self.contents[rid])
 
     def _proposed(self, rows: Sequence[int], references: Sequence[Reference], catalog: Catalog) -> set[int]:
         """Return the rows for which a stage proposes the target."""

@@ -108,6 +108,11 @@ class Row:
 
 def plot(x: Axis, y: Axis, series: Sequence[Series], title: str, *, diagonal: bool = False) -> Markup:
     """Return a plot of series over two axes. ``diagonal``: also draw the line x = y, for equal axes."""
+    return _image(plot_svg(x, y, series, title, diagonal=diagonal), title)
+
+
+def plot_svg(x: Axis, y: Axis, series: Sequence[Series], title: str, *, diagonal: bool = False) -> bytes:
+    """Return the same plot as an SVG file."""
     with rc_context(_STYLE):
         figure, axes = _axes(_INCHES, (x, y))
         if diagonal:
@@ -126,7 +131,7 @@ def plot(x: Axis, y: Axis, series: Sequence[Series], title: str, *, diagonal: bo
                 if marks and point.interval:
                     axes.plot([at, at], y.within(point.interval), color=_COLOURS[number % 4], linewidth=1.2)
         _legend(axes, len(series))
-        return _picture(figure, title)
+        return _svg(figure, title)
 
 
 def rows(x: Axis, names: Sequence[str], lines: Sequence[Row], title: str, *, bars: bool = False) -> Markup:
@@ -151,7 +156,7 @@ def rows(x: Axis, names: Sequence[str], lines: Sequence[Row], title: str, *, bar
                 if interval:
                     axes.plot(x.within(interval), [place, place], color=colour, linewidth=1.2)
         _legend(axes, len(names))
-        return _picture(figure, title)
+        return _image(_svg(figure, title), title)
 
 
 def _axes(inches: tuple[float, float], given: Sequence[Axis]) -> tuple[Figure, Any]:
@@ -171,9 +176,13 @@ def _legend(axes: Any, count: int) -> None:
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
 
 
-def _picture(figure: Figure, title: str) -> Markup:
+def _svg(figure: Figure, title: str) -> bytes:
     written = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # only widths are measured here; the browser has the fonts
         FigureCanvasSVG(figure).print_svg(written, metadata={"Date": None, "Title": shown(title)})
-    return tag("img", src=f"data:image/svg+xml;base64,{b64encode(written.getvalue()).decode()}", alt=title)
+    return written.getvalue()
+
+
+def _image(svg: bytes, title: str) -> Markup:
+    return tag("img", src=f"data:image/svg+xml;base64,{b64encode(svg).decode()}", alt=title)

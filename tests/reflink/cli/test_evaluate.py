@@ -7,7 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from reflink.cli.evaluate import RULES
 from reflink.evaluation import run
+from reflink.evaluation.rivals import running
 from reflink.evaluation.vectors import CachedEncoder
 from tests.reflink.cli.conftest import Reflink
 from tests.reflink.evaluation.worldfiles import Hashed, small_world, titles
@@ -106,3 +108,61 @@ def test_help_explains_the_options(reflink: Reflink) -> None:
         assert option in shown
     assert "20% and 80% of the targets" in shown
     assert "reflink evaluate --catalog" in shown
+
+
+@pytest.mark.parametrize("policy", RULES)
+def test_a_rule_of_another_publication_links_the_same_queries_without_a_model(
+    reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    monkeypatch.setattr(run, "default_encoder", None)
+    figures, ours, outcomes = tmp_path / "figures.json", tmp_path / "ours.json", tmp_path / "outcomes.jsonl"
+    answer = reflink(*inputs, "--policy", policy, "--json", figures, "--outcomes", outcomes, "--fields-hidden")
+    assert answer.code == 0, answer.err
+    measured = orjson.loads(figures.read_bytes())
+    assert measured.keys() == {"closed", "open", "raw_only", "about"}
+    assert measured["closed"]["error"] == 0, "every title is in the catalog once"
+    assert (measured["open"]["precision"], measured["open"]["recall"], measured["open"]["false_link"]) == (1, 1, 0)
+    assert measured["open"]["precision_interval"][1] == 1
+    assert measured["about"]["policy"] == policy
+    assert not (tmp_path / "cache").exists(), "nothing was encoded"
+    time = measured["open"]["time"]
+    assert time["timed"].keys() == {"alone", "in_batches", "batch", "threads", "load"}
+    assert min(time["seconds"], time["seconds_in_batches"]) > 0
+    assert "median microseconds a reference" in answer.out
+    lines = [orjson.loads(line) for line in outcomes.read_bytes().splitlines()]
+    assert {line["world"] for line in lines} == {"closed", "open", "raw_only.closed", "raw_only.open"}
+    monkeypatch.setattr(run, "default_encoder", lambda cache: CachedEncoder(Hashed(), cache))
+    assert reflink(*inputs, "--json", ours).code == 0
+    own = orjson.loads(ours.read_bytes())
+    for world in ("closed", "open"):  # a rule has no probabilities
+        assert own[world].keys() - {"calibration", "thresholds"} == measured[world].keys() - {"time"}
+
+
+def test_the_rules_on_the_command_line_are_those_that_exist() -> None:
+    assert set(RULES) == running.RULES.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--policy", "unarxive", "--modes", "T"), "--policy unarxive has no --modes"),
+        (("--policy", "s2orc", "--accept", 0.9), "--policy s2orc has no --accept"),
+        (("--policy", "s2orc", "--profile", "paper"), "--policy s2orc has no --profile"),
+        (("--policy", "unarxive", "--threshold", 0.9), "--policy unarxive has no --threshold"),
+        (("--policy", "mine"), "invalid choice"),
+    ],
+)
+def test_a_rule_has_no_options_of_reflinks_policy(
+    reflink: Reflink, inputs: tuple[object, ...], options: tuple[object, ...], message: str
+) -> None:
+    answer = reflink(*inputs, *options)
+    assert answer.code == 2
+    assert message in answer.err
+
+
+def test_the_threshold_of_s2orc_can_be_another(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    assert reflink(*inputs, "--policy", "s2orc", "--threshold", 1, "--world", "closed", "--json", figures).code == 0
+    measured = orjson.loads(figures.read_bytes())
+    assert measured["closed"]["error"] == 1, "no s is above 1"
+    assert measured["about"]["threshold"] == 1

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflink.evaluation.bootstrap import RESAMPLES, draws, intervals, wilson
+from reflink.evaluation.bootstrap import RESAMPLES, draws, intervals
+from reflink.evaluation.proportions import wilson
 from tests.profiles import examples
 
 #: (paper, linked, right) of each query.
@@ -74,11 +75,3 @@ def test_an_interval_without_variance_is_wilsons() -> None:
     assert intervals(["a", "b", "c"], {"error": (np.zeros(3), 1)})["error"] == wilson(0, 3)
     assert intervals(["a"] * 9, {"error": (np.arange(9) < 3, 1)})["error"] == wilson(3, 9)
     assert intervals([], {"error": (np.zeros(0), 1)})["error"] == [0.0, 1.0]
-
-
-@given(st.integers(0, 500), st.integers(0, 500))
-def test_wilsons_interval_contains_the_share(hits: int, more: int) -> None:
-    low, high = wilson(hits, hits + more)
-    assert 0 <= low <= high <= 1
-    if hits + more:
-        assert low - 1e-6 <= hits / (hits + more) <= high + 1e-6

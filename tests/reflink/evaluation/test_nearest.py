@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +54,16 @@ def test_sbert_needs_a_field_and_finds_letters_that_trigrams_lack(tmp_path: Path
     assert [ids for ids, _ in sbert.answer(queries[:1], afresh=True)] == [()]
 
 
-def test_times_are_of_references_with_a_text_encoded_again(tmp_path: Path) -> None:
+def test_times_are_of_texts_encoded_again(tmp_path: Path) -> None:
     words = Words()
     sbert = Sbert(WORKS, "TVL", CachedEncoder(words, tmp_path), silent)
     references = [query.reference for query in QUERIES]
     sbert.answer(references)
     words.encoded.clear()
-    found = nearest.seconds(sbert, references, silent, "")
+    afresh = partial(sbert.answer, afresh=True)
+    found = nearest.seconds(afresh, references[:3], silent, "")
     assert found["timed"].pop("load") >= 0
     assert found["timed"] == {"alone": 3, "in_batches": 3, "batch": 256, "threads": 1}
     assert len(words.encoded) == 2 + 3 + 3
-    empty = nearest.seconds(sbert, [references[3]], silent, "")
+    empty = nearest.seconds(afresh, [], silent, "")
     assert (empty["seconds"], empty["seconds_in_batches"]) == (None, None)

@@ -1,4 +1,4 @@
-"""Families with too few cases in the real data, with invented records."""
+"""Families with too few cases in the real data: invented records, and the errors that paper 003 names."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def _citing(work: Work, venue: str | None, text: str = "", title: str | None = N
 
 ABSTRACT, PREPRINT, EDITIONS = "conference abstract and paper", "preprint and journal version", "editions of a book"
 TRANSLATED, SCRIPTS = "translations and other languages", "CJK and Cyrillic titles"
+WITHIN = "title within a title, same authors"
 
 SNOW = "Snow depth by drone over alpine pastures"
 SNOW_TALK = _work(SNOW, "Varga, Lindqvist", "Cryosphere Days, Book of Abstracts", 2014, None, "A117")
@@ -93,6 +94,16 @@ POLLEN_2 = _work("Морфология пыльцы степных злаков.
 STORKS = _work("Миграция на щъркелите над Добруджа", "Петков, Иванова", "Птици и хора", 2003, "7", "120")
 CRANES = _work("Миграция на жеравите над Добруджа", "Петков, Иванова", "Птици и хора", 2005, "9", "33")
 
+# The three errors that paper 003 names (its Table 4), with the fields that it gives: a title, authors and a year.
+SUN = _work("The Maunder Minimum", "Eddy", None, 1976)
+SUN_AGAIN = _work("The Maunder Minimum: A reappraisal", "Eddy", None, 1983)
+MACHINES = _work("Support Vector Machines", "James, Witten, Hastie, Tibshirani", None, 2013)
+MACHINES_1_NORM = _work("1-norm Support Vector Machines", "Zhu, Rosset, Tibshirani, Hastie", None, 2003)
+_WATER = "The Putative Liquid-Liquid Transition is a Liquid-Solid Transition in Atomistic Models of Water"
+WATER = _work(_WATER, "Chandler, Limmer", None, 2013)
+WATER_2 = _work(f"{_WATER}. II", "Limmer, Chandler", None, 2011)
+_CONTAINED = ((SUN, SUN_AGAIN), (MACHINES, MACHINES_1_NORM), (WATER, WATER_2))
+
 #: Family, cited work, reference, and similar works.
 _CITED = (
     (ABSTRACT, SNOW_PAPER, _citing(SNOW_PAPER, "J. Mt. Meas."), SNOW_TALK),
@@ -131,6 +142,10 @@ def _all() -> Iterator[Invented]:
         yield Invented(family, work.id, reference, (beside,), None)
     for work, venue, other in _VERSIONS:
         yield Invented(PREPRINT, work.id, _citing(work, venue), (work, other), work.id, other.id)
+    for pair in _CONTAINED:
+        for work, beside in (pair, pair[::-1]):
+            yield Invented(WITHIN, work.id, _citing(work, None), (work, beside), work.id)
+            yield Invented(WITHIN, work.id, _citing(work, None), (beside,), None)
     yield Invented(PREPRINT, LARVAE.id, _citing(LARVAE, "bioRxiv"), (SPONGES_PREPRINT, SPONGES_PAPER), None)
 
 

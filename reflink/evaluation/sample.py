@@ -1,0 +1,139 @@
+"""A random sample of links, a person's verdict on each, and the accuracy that they show (papers 003 and 004, section 4).
+
+A link's place in the draw is a hash of its reference and the seed: the same links give the same sample in any order, and a
+larger size extends a sample. The file of verdicts has a JSON line for each, identifiers and no texts::
+
+    {"reference": "doi:10.1/a#B2", "cited": "doi:10.1/b", "verdict": "right", "date": "2026-11-26"}
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from heapq import nsmallest
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from reflink.entities import Paper, Reference
+from reflink.errors import BadRecord
+from reflink.evaluation.proportions import jeffreys, wilson
+from reflink.evaluation.records import lines, reference_of
+from reflink.graph.rows import Row
+from reflink.storage import durable
+
+#: Verdicts on a link and their meaning.
+VERDICTS: Final[dict[str, str]] = {
+    "right": "the reference cites the linked work",
+    "wrong": "the reference cites another work",
+    "unclear": "the records do not suffice to tell",
+}
+#: Confidence levels of the table, in the order of paper 003.
+LEVELS: Final = (0.99, 0.95)
+#: Papers drawn for each link wanted, one link a paper, in case papers cite the same work.
+_SPARE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class LinkVerdict:
+    """A person's verdict on one link. ``date``: ISO."""
+
+    reference: str
+    cited: str
+    verdict: str
+    date: str
+
+
+def draw(rows: Iterable[Row], size: int, seed: int = 1) -> list[Row]:
+    """Return ``size`` of the linked rows, drawn at random, or all if there are fewer."""
+    return nsmallest(size, (row for row in rows if row.cited), key=lambda row: _place(row.reference, seed))
+
+
+def draw_apart(rows: Iterable[Row], size: int, seed: int = 1) -> list[Row]:
+    """Return ``size`` linked rows of different papers to different works, drawn at random, or fewer: as in paper 004.
+
+    ``rows``: those of a paper adjacent.
+    """
+    papers = (
+        (_place(paper, seed), sorted((row for row in some if row.cited), key=lambda row: _place(row.reference, seed)))
+        for paper, some in groupby(rows, attrgetter("citing"))
+    )
+    found: dict[str, Row] = {}
+    for _, some in nsmallest(_SPARE * size, (paper for paper in papers if paper[1]), key=lambda paper: paper[0]):
+        row = next((row for row in some if row.cited not in found), None)
+        if row is not None and row.cited and len(found) < size:
+            found[row.cited] = row
+    return list(found.values())
+
+
+def _place(name: str, seed: int) -> bytes:
+    return hashlib.blake2b(f"{seed} {name}".encode(), digest_size=16).digest()
+
+
+def references_of(path: Path, ids: Iterable[str]) -> dict[str, Reference]:
+    """Return the references with these ids from JSON lines, plain or gzip. Raises BadRecord with file and line.
+
+    A line is a paper as ``reflink parse --json`` writes it, or a reference as in `reflink.evaluation.records`.
+    """
+    wanted, found = set(ids), dict[str, Reference]()
+    for number, data in lines(path):
+        try:
+            found.update((each.id, each) for each in _references(data, wanted) if each.id in wanted)
+        except BadRecord as error:
+            raise BadRecord(f"{path.name}: line {number}: {error}") from None
+    return found
+
+
+def _references(data: dict[str, Any], wanted: set[str]) -> Iterator[Reference]:
+    if "references" in data:
+        yield from Paper.from_dict(data).references
+    elif data.get("rid", data.get("id")) in wanted:
+        yield reference_of(data)
+
+
+def read(path: Path) -> list[LinkVerdict]:
+    """Return the verdicts of a file in order, none if it does not exist. Raises BadRecord with file and line."""
+    found = []
+    for number, data in lines(path) if path.exists() else ():
+        try:
+            verdict = LinkVerdict(**data)
+        except TypeError as error:
+            raise BadRecord(f"{path.name}: line {number}: {error}") from None
+        if verdict.verdict not in VERDICTS:
+            raise BadRecord(f"{path.name}: line {number}: unknown verdict {verdict.verdict!r}: expected {', '.join(VERDICTS)}")
+        found.append(verdict)
+    return found
+
+
+def write(path: Path, verdicts: Iterable[LinkVerdict]) -> None:
+    """Replace the file atomically."""
+    with durable.replacing(path) as file:
+        file.write(b"".join(orjson.dumps(asdict(each)) + b"\n" for each in verdicts))
+
+
+def accuracy(sample: Sequence[Row], verdicts: Iterable[LinkVerdict]) -> dict[str, Any]:
+    """Return the accuracy of the sample's links that have a verdict, and its intervals by confidence level and method.
+
+    ``accuracy``: right / (right + wrong). ``at_least``: the same if the links that nobody could tell were all wrong. Of several
+    verdicts on a link the last counts.
+    """
+    given = {(each.reference, each.cited): each.verdict for each in verdicts}
+    counts = Counter(given.get((row.reference, row.cited or ""), "unread") for row in sample)
+    right, decided = counts["right"], counts["right"] + counts["wrong"]
+    read_ = decided + counts["unclear"]
+    return {
+        "links": len(sample),
+        **{name: counts[name] for name in (*VERDICTS, "unread")},
+        "accuracy": round(right / decided, 6) if decided else None,
+        "at_least": round(right / read_, 6) if read_ else None,
+        "intervals": [
+            {"confidence": level, "method": name, "interval": of(right, decided, level), "at_least": of(right, read_, level)}
+            for level in LEVELS
+            for name, of in (("Wilson", wilson), ("Jeffreys", jeffreys))
+        ],
+    }

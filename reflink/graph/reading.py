@@ -1,0 +1,71 @@
+"""Read the links of a file or of an export's folder, and how often the text of a paper mentions each reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import orjson
+
+from reflink.catalog.reading import DAMAGED, unpacked
+from reflink.errors import BadRecord
+from reflink.graph.formats import JsonLines
+from reflink.graph.mentions import Mentions
+from reflink.graph.newest import Newest
+from reflink.graph.rows import Row, read
+
+_TABLE: Final = "table"
+
+
+def newest_links(path: Path) -> Iterator[Row]:
+    """Yield the newest row of each reference, in the order of the references' ids, so those of a paper are adjacent.
+
+    ``path``: links as JSON lines, plain or gzip, of ``reflink link --json``, ``reflink export`` or ``reflink-worker export``,
+    or an export's folder. Of several lines about a reference the last counts. Raises BadRecord with file and line, OSError.
+    """
+    with TemporaryDirectory() as folder, Newest(Path(folder) / _TABLE) as table:
+        for number, line in _lines(_within(path, JsonLines.FILE, "jsonl")):
+            try:
+                table.put(read(line, bare=True).reference.encode(), line, (1, number))
+            except BadRecord as error:
+                raise BadRecord(f"{path}, line {number}: {error}") from None
+        for _, _, value in table.rows():
+            yield read(value, bare=True)
+
+
+def mentions(path: Path) -> dict[str, int]:
+    """Return the number of citation contexts of each reference that has any.
+
+    ``path``: lines of ``reflink contexts --json`` or of an export's format ``contexts``, or an export's folder. Raises
+    BadRecord with file and line, OSError.
+    """
+    found: dict[str, int] = {}
+    for number, line in _lines(_within(path, Mentions.FILE, "contexts")):
+        try:
+            data = orjson.loads(line)
+            if data["contexts"]:
+                found[str(data["reference"])] = len(data["contexts"])
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            raise BadRecord(f"{path}, line {number}: no line of reflink contexts --json or of an export's contexts") from None
+    return found
+
+
+def _within(path: Path, name: str, format_name: str) -> Path:
+    if not path.is_dir():
+        return path
+    if not (path / name).exists():
+        raise BadRecord(f"{path}: {name} is missing: export with --format {format_name}")
+    return path / name
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    with path.open("rb") as stored:
+        try:
+            for number, line in enumerate(unpacked(stored), 1):
+                if value := line.strip():
+                    yield number, value
+        except DAMAGED as error:
+            raise BadRecord(f"{path}: cannot be decompressed after line {number}: {error}") from None
