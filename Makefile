@@ -30,7 +30,7 @@ define locked
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all durations mutation fuzz chaos convergence autoscaling images evaluate verdict audit lock lint clean
+.PHONY: help install demo test test-all durations mutation fuzz chaos convergence autoscaling images evaluate papers verdict audit lock lint clean
 
 help: ## this list
 	@echo 'make install EXTRAS=export             .venv with the encoder and the tools of the tests, and more extras with commas'
@@ -56,6 +56,7 @@ help: ## this list
 	@echo 'make lint                              ruff, mypy --strict and the audit'
 	@echo 'make evaluate                          accuracy: everything reflink evaluate measures, with a report under .cache/report'
 	@echo '          also CATALOG=file REFERENCES=file PUBMED=folder REPORT=folder PROFILE=paper JSON=file OUTCOMES=file; takes hours once, to encode'
+	@echo 'make papers ONLY="003 004"               the systems of the papers that reflink is built from, beside it: docs/papers.md; resumes'
 	@echo 'make verdict                           trains the verdict anew: reflink/verdict/{model,folds}.json'
 	@echo 'make audit                             known vulnerabilities and licences of what is pinned; says what it cannot check'
 	@echo 'make lock                              writes requirements.lock again after a change of pyproject.toml; what fits stays'
@@ -146,6 +147,10 @@ evaluate: $(STAMP)
 	@.venv/bin/reflink evaluate --full --catalog '$(CATALOG)' --references '$(REFERENCES)' --report '$(REPORT)' \
 		--json '$(or $(JSON),$(REPORT)/figures.json)' $(if $(OUTCOMES),--outcomes '$(OUTCOMES)') \
 		$(if $(PROFILE),--profile '$(PROFILE)') $(if $(PUBMED),--pubmed '$(PUBMED)')
+
+papers: $(STAMP)
+	$(call locked,report)
+	@.venv/bin/python -m benchmarks.reproduction $(foreach paper,$(ONLY),--only $(paper))
 
 verdict: CATALOG ?= ../shared/data/works.jsonl.gz
 verdict: REFERENCES ?= ../shared/data/references_dev.jsonl.gz
