@@ -2,9 +2,9 @@
 
     python -m benchmarks.reproduction [--out .cache/papers] [--only 001 --only 004] [--list]
 
-Each step writes its output to OUT/STEP.txt and its files beside it. A step that ended is skipped the next time; delete its .txt file
-to measure it again. A step that fails does not stop the others; the exit code is then 1. The first run encodes 265,158 works in
-seven modes for paper 000, which takes hours on a CPU; all later ones take the vectors from .cache/vectors.
+Each step writes its output to OUT/STEP.txt and its files beside it. A step that ended is skipped the next time; delete its .txt
+file to measure it again. A step that fails does not stop the others; the exit code is then 1. The first run encodes 265,158
+works in seven modes for paper 000, which takes hours on a CPU; all later ones take the vectors from .cache/vectors.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.list:
         print("\n".join(f"{step.name}: {' '.join(step.command)}" for step in chosen))
         return 0
-    return 0 if all([run(step, arguments.out) for step in chosen]) else 1
+    failed = [step for step in chosen if not run(step, arguments.out)]
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

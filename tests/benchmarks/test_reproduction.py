@@ -1,0 +1,62 @@
+"""The runner of the papers' measurements: which steps it runs, what it keeps, and what a failure does."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import reproduction
+from benchmarks.reproduction import Step, main, run, steps
+
+
+def program(code: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", code)
+
+
+def test_a_finished_step_is_not_run_again(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    step = Step("003-links", program(f"open({str(count)!r}, 'a').write('x'); print('figures')"))
+    assert run(step, tmp_path)
+    assert run(step, tmp_path)
+    assert count.read_text() == "x"
+    assert (tmp_path / "003-links.txt").read_text() == "figures\n"
+
+
+def test_a_failed_step_is_run_again_and_its_output_is_kept_apart(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    step = Step("003-links", program("import sys; print('so far'); sys.exit('damaged')"))
+    assert not run(step, tmp_path)
+    assert "003-links ended with 1" in capfd.readouterr().err
+    assert (tmp_path / "003-links.partial").read_text().splitlines() == ["so far", "damaged"]
+    assert not (tmp_path / "003-links.txt").exists()
+
+
+def test_code_1_is_a_success_only_of_a_command_that_reads_all_articles(tmp_path: Path) -> None:
+    some = program("import sys; print('a link'); sys.exit(1)")
+    assert run(Step("003-linked", some, str(tmp_path / "links.jsonl")), tmp_path)
+    assert (tmp_path / "links.jsonl").read_text() == "a link\n"
+    assert not run(Step("004-parsed", program("import sys; sys.exit(2)"), str(tmp_path / "papers.jsonl")), tmp_path)
+
+
+def test_the_command_goes_on_after_a_failure_and_ends_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [Step("003-a", program("import sys; sys.exit(2)")), Step("003-b", program("")), Step("004-c", program(""))]
+    monkeypatch.setattr(reproduction, "steps", lambda *_: made)
+    monkeypatch.setattr(reproduction, "shared_data", lambda: tmp_path)
+    monkeypatch.setattr(reproduction, "jats_folder", lambda: tmp_path)
+    assert main(["--out", str(tmp_path), "--only", "003"]) == 1
+    assert (tmp_path / "003-b.txt").exists()
+    assert not (tmp_path / "004-c.txt").exists()
+
+
+def test_every_step_has_a_name_of_its_own_and_reads_only_what_is_there_before(tmp_path: Path) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    made = list(steps(data, tmp_path / "jats", out))
+    assert len({step.name for step in made}) == len(made)
+    named: set[str] = set()
+    for step in made:
+        for argument in step.command:
+            if argument.startswith(str(out)) and argument not in named:
+                before = step.command[step.command.index(argument) - 1]
+                assert before in ("--json", "--out", "--report", "--plot"), f"{step.name} reads {argument}, which no step wrote"
+        named |= {*step.command, *([step.stdout] if step.stdout else [])}
