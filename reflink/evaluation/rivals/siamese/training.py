@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -20,7 +20,7 @@ import torch
 
 from reflink.entities import Reference, Work
 from reflink.evaluation.linking import tracked
-from reflink.evaluation.records import Query, read_works
+from reflink.evaluation.records import Listing, Query, lines, work_of
 from reflink.evaluation.rivals.siamese.network import Network, cross_entropy, distance
 from reflink.evaluation.rivals.siamese.pairs import Batch, Example, batches, is_in_first_half, read_known, select
 from reflink.evaluation.rivals.siamese.texts import Vocabulary, citation_tokens, extracted_names, metadata_tokens
@@ -166,6 +166,14 @@ def train(
     return fit(network, examples, validation, several=version.several, epochs=epochs, write=write)
 
 
+def read_cited(path: Path, ids: Collection[str]) -> Iterator[Listing]:
+    """Yield the works of the file whose id is in ``ids``; the others are not validated. Raises BadRecord."""
+    for _, data in lines(path):
+        if data.get("id") in ids:
+            work = work_of(data)
+            yield Listing(work, data.get("title_group") or work.id)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description="Trains the Siamese network.")
@@ -179,9 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = args.versions.split(",")
     if unknown := [name for name in names if name not in VERSIONS]:
         parser.error(f"unknown version {unknown[0]!r}: expected some of {', '.join(VERSIONS)}")
-    listings = list(read_works(args.catalog))
-    known, groups = list(read_known(args.references)), Groups.read(listings)
-    works = {listing.work.id: listing.work for listing in listings}
+    known = list(read_known(args.references))
+    listings = list(read_cited(args.catalog, {query.truth for query in known}))
+    groups, works = Groups.read(listings), {listing.work.id: listing.work for listing in listings}
     for name in names:
         out = args.out / name
         for number, epoch in enumerate(
