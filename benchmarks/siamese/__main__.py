@@ -33,7 +33,7 @@ from reflink.evaluation.rivals.siamese.candidates import SHARES, AuthorIndex, Sh
 from reflink.evaluation.rivals.siamese.pairs import is_in_first_half, part_of, read_known
 from reflink.evaluation.rivals.siamese.rival import Siamese
 from reflink.evaluation.rivals.siamese.texts import extracted_names, extracted_year
-from reflink.evaluation.rivals.siamese.training import VERSIONS
+from reflink.evaluation.rivals.siamese.training import ABOUT, VERSIONS
 from reflink.evaluation.worlds import Groups, World
 from reflink.journals.building import learned
 from reflink.verdict.judge import warm
@@ -145,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     torch.set_num_threads(1)
     listings = list(read_works(args.works))
     works, groups = {listing.work.id: listing.work for listing in listings}, Groups.read(listings)
-    folders = {name: args.model / name for name in VERSIONS if (args.model / name).is_dir()}
+    folders = {name: args.model / name for name in VERSIONS if (args.model / name / ABOUT).exists()}
     if not folders:
         parser.error(f"no version of the network in {args.model}: expected {', '.join(VERSIONS)}")
     networks = {name: Siamese.read(folder, works) for name, folder in folders.items()}
