@@ -1,1 +1,1 @@
-"""Rules of other publications, which link the same references to the same works: ``reflink evaluate --policy``."""
+"""Systems of other papers, which link the same references to the same works. Nothing here is in the path of the workers."""
