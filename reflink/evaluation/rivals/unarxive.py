@@ -5,7 +5,8 @@ works with the same normalised title, candidates are those of which an author's 
 candidates the most cited is linked.
 
 The publication does not define its normalisation. Titles are equal here if they have the same letters and digits
-(`reflink.folding.compact`): on the papers with an odd sha1 this gave the best recall of four ways (precision 99.57%, at best 99.64%).
+(`reflink.folding.compact`): on the papers with an odd sha1 this gave the best recall of four ways (precision 99.57%, at best
+99.64%).
 """
 
 from __future__ import annotations
