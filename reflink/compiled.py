@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
-from reflink.tiered import Plain, Tiered
+from reflink.tiered import Plain, Tiered, codes
 
 
 def compiled(*, plain: Plain | None = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -34,13 +34,11 @@ def compiled(*, plain: Plain | None = None, **options: Any) -> Callable[[Callabl
     def decorate(function: Callable[..., Any]) -> Any:
         try:
             kernel: Any = njit(cache=True, **options)(function)
+            if isinstance(kernel, Dispatcher):  # not if the environment disables numba
+                kernel._cache = _Cache(kernel.py_func)  # type: ignore[attr-defined]
         except RuntimeError:  # no writable folder
-            return njit(**options)(function)
-        if isinstance(kernel, Dispatcher):  # not if the environment disables numba
-            kernel._cache = _Cache(kernel.py_func)  # type: ignore[attr-defined]
-            if plain:
-                return Tiered(kernel, plain)
-        return kernel
+            kernel = njit(**options)(function)
+        return Tiered(kernel, plain) if plain and isinstance(kernel, Dispatcher) else kernel
 
     return decorate
 
@@ -62,7 +60,7 @@ def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[bytes]
     """Yield the parts of the hash. ``seen``: functions whose content is in the hash already."""
     yield _file(function.__code__.co_filename)
     known = function.__globals__
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         used = [known[name] for name in code.co_names if name in known]
         # co_names also holds the names of attributes. An attribute of a module may be a kernel or a constant.
         modules = [each for each in used if isinstance(each, ModuleType)]
@@ -86,11 +84,3 @@ def _file(name: str) -> bytes:
         return Path(name).read_bytes()
     except OSError:  # a function without a file: numba caches none of these
         return b""
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code and those of the functions and comprehensions within it."""
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)

@@ -1,21 +1,26 @@
 """Kernels that run as plain Python at first, and are compiled once they have taken longer than their budget.
 
-Compiling the scanner takes half a minute of processor time, reading the references of one article in plain Python a fraction
-of a second. Only a process that called ``run_plain_first`` does this, as the command ``reflink`` does; workers compile at their
+Compiling scanner and comparison takes 40 s of processor time, reading and comparing the references of one article in plain
+Python about one. Only a process that called ``run_plain_first`` does this, as the command ``reflink`` does; workers compile at their
 start. A kernel whose machine code is in the cache never runs as plain Python.
 """
 
 from __future__ import annotations
 
 import time
-from types import FunctionType, ModuleType, SimpleNamespace
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 _plain_first = False
 
 
 class Plain(NamedTuple):
-    """Limits of a kernel as plain Python: seconds in all, and the size of its first argument, or of the first array in that."""
+    """Limits of a kernel as plain Python.
+
+    ``seconds``: in all, after which it is compiled; the call that exceeds them ends first. ``longest``: size of the first
+    argument, or of the first array in that, so that no call takes much longer.
+    """
 
     seconds: float
     longest: int
@@ -65,7 +70,7 @@ def plain(function: FunctionType, made: dict[FunctionType, FunctionType] | None 
         names = dict(function.__globals__)
         copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
         made[function] = copy
-        used = function.__code__.co_names
+        used = [name for code in codes(function.__code__) for name in code.co_names]
         for name in used:
             if (value := names.get(name)) is None:
                 continue
@@ -75,6 +80,14 @@ def plain(function: FunctionType, made: dict[FunctionType, FunctionType] | None 
             else:
                 names[name] = _plain_of(value, made)
     return made[function]
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code and those of the functions and comprehensions within it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from codes(each)
 
 
 def _plain_of(value: Any, made: dict[FunctionType, FunctionType]) -> Any:

@@ -70,7 +70,8 @@ def add_command(commands: Any, module: ModuleType) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Expected errors are one line on stderr, never a traceback."""
     guard()
-    run_plain_first()
+    if argv is None:  # this process is the command, not a caller of it
+        run_plain_first()
     try:
         arguments = parser().parse_args(argv)
         code = int(arguments.run(arguments))

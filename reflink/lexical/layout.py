@@ -125,7 +125,7 @@ def memory(layout: Layout) -> dict[str, int]:
 
 
 def extents(sizes: Sizes) -> Ints:
-    """Return the number of each block of rows with its smallest and its largest size: int64 [blocks, 3]."""
+    """Return the number of each block of rows with its smallest and its largest size: int64 [blocks, 3]. ``sizes`` ascend."""
     firsts = np.arange(0, len(sizes), BLOCK)
     lasts = np.minimum(firsts + BLOCK, len(sizes)) - 1
     return np.stack([firsts // BLOCK, sizes[firsts], sizes[lasts]], axis=1)

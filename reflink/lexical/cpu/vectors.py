@@ -45,8 +45,8 @@ _VECTOR: Final = ir.VectorType(_I64, LANES)
 _I32: Final = ir.IntType(32)
 _BYTES: Final = ir.IntType(8).as_pointer()
 _PREFETCH: Final = ir.FunctionType(ir.VoidType(), [_BYTES, _I32, _I32, _I32])
-#: Operands of llvm.prefetch: read, locality 2 (into the L2 cache), data cache. What is read in a block or more does not fit L1,
-#: and a processor waits for fewer lines at once on the way to L1.
+#: Operands of llvm.prefetch: read, locality 2 (into the L2 cache), data cache. The bitmaps of a later block do not fit L1, and
+#: a processor waits for fewer lines at once on the way to L1.
 _READ_SOON: Final = [ir.Constant(_I32, value) for value in (0, 2, 1)]
 _FOLDED: Final = 4  # planes that the adders of sixteen rows reach: 16 = 2**4; the carry goes to the next plane
 _ZERO: Final = ir.Constant(_VECTOR, [0] * LANES)

@@ -68,8 +68,6 @@ class Encoder:
             raise ValueError("separator is empty: fields would run into one another")
         source = default_folder() if model is None else model
         try:
-            import torch  # noqa: F401
-
             from reflink.semantic.encoder import loading
             from reflink.semantic.encoder.precision import choose_device, choose_precision
         except ImportError as error:
@@ -82,7 +80,8 @@ class Encoder:
         try:
             self._backend, folder = loading.load(source, self.device, self.precision, token_budget)
         except (ImportError, OSError, ValueError) as error:
-            raise ModelNotFound(f"model {model or DEFAULT_NAME}: {' '.join(str(error).split())[:300]}") from None
+            remedy = f": {INSTALL}" if isinstance(error, ImportError) else ""
+            raise ModelNotFound(f"model {model or DEFAULT_NAME}: {' '.join(str(error).split())[:300]}{remedy}") from None
         self.separator: Final = separator or separator_of(folder)
         sha256 = DEFAULT_SHA256 if model is None else weights_sha256(folder)
         known = DEFAULT_NAME if sha256 == DEFAULT_SHA256 else Path(str(model)).name

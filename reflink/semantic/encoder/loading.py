@@ -28,7 +28,8 @@ def load(model: str | Path, device: str, precision: Precision, token_budget: int
     ``Published`` any other model. Transformers is imported only where ``BertFiles`` cannot read the folder.
     Raises ModelNotFound, ImportError, OSError or ValueError.
     """
-    folder = fetched(str(model))
+    with contextlib.nullcontext() if Path(model).is_dir() else quiet():
+        folder = fetched(str(model))
     pooling = pooling_of(folder)
     if pooling is not None and (files := BertFiles.read(folder)):
         return _passes(files, files.tokenizer, pooling, device, precision, token_budget), folder

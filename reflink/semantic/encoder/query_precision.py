@@ -14,12 +14,14 @@ import platform
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Final
 
 import numpy as np
 import torch
 
 from reflink.semantic.encoder.bert import Bert
+from reflink.semantic.encoder.bert_files import shapes
 from reflink.semantic.encoder.model import Pooling
 from reflink.semantic.encoder.passes import single_threaded
 from reflink.semantic.encoder.precision import Precision
@@ -86,15 +88,13 @@ def machine() -> str:
 
 def measure() -> dict[str, float]:
     """Return the tokens per second of processor time of a small model in fp32 and bf16, on one thread."""
-    from transformers import BertConfig, BertModel
-
-    config = BertConfig(
+    config = SimpleNamespace(
         vocab_size=_TOKENS, hidden_size=384, num_hidden_layers=2, num_attention_heads=12, intermediate_size=1536,
-        max_position_embeddings=_TOKENS,
+        max_position_embeddings=_TOKENS, type_vocab_size=2, layer_norm_eps=1e-12,
     )  # fmt: skip
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        transformer = BertModel(config, add_pooling_layer=False)
+    random = torch.Generator().manual_seed(0)
+    weights = {name: torch.randn(shape, generator=random) / 50 for name, shape in shapes(config)}
+    transformer = SimpleNamespace(config=config, state_dict=lambda: weights)
     precisions: tuple[Precision, ...] = ("fp32", "bf16")
     models = {precision: Bert(transformer, Pooling("mean", None), "cpu", precision) for precision in precisions}
     with single_threaded(1) as pool:

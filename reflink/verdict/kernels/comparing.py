@@ -66,7 +66,7 @@ def _found(letters: Any, part: int, part_end: int, whole: int, whole_end: int) -
     return False
 
 
-@compiled(plain=Plain(5.0, 20_000), nogil=True)
+@compiled(plain=Plain(5.0, 8_000), nogil=True)
 def _fill(
     pairs: Ints, packed: Any, groups: npt.NDArray[np.bool_], kinds: Kinds, rows: Floats, title_table: Hashes, raw_table: Hashes,
     word_table: Hashes, band: Ints, line: Ints,

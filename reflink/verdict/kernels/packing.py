@@ -101,7 +101,7 @@ def _venue_words(letters: Codes, list_: Ints, values: Ints, words: Hashes, at: i
     return at
 
 
-@compiled(plain=Plain(5.0, 1_000_000), nogil=True)
+@compiled(plain=Plain(5.0, 500_000), nogil=True)
 def _pack(gathered: Gathered, packed: Packed, tables: Tables, scratch: Scratch) -> None:
     # Read each array from its tuple once: each access counts references, which costs more than the work on the array.
     codes, letters, first_field = gathered.codes, packed.letters, gathered.first

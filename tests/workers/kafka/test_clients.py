@@ -22,6 +22,7 @@ from workers.kafka import clients
 from workers.kafka.bulk_producer import Sender
 from workers.kafka.clients import connect, group_consumer, plain_consumer, transactional_producer
 from workers.kafka.errors import fenced
+from workers.kafka.selector import Selector
 
 
 @pytest.mark.parametrize("client", [KafkaConsumer, KafkaProducer, KafkaAdminClient])
@@ -112,3 +113,8 @@ def test_a_group_leader_completes_a_new_join_with_short_polls(kafka: KafkaSettin
         until(lambda: consumer.poll(timeout_ms=1) or consumer.group_metadata().state == MemberState.STABLE)
         assert consumer.group_metadata().generation_id > before
         assert len(consumer.assignment()) == 3
+
+
+def test_a_client_has_the_selector_that_does_not_describe_sockets(kafka: KafkaSettings) -> None:
+    with closing(plain_consumer(kafka)) as consumer:
+        assert consumer.config["selector"] is Selector

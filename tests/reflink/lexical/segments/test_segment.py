@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reflink.errors import UnusableSnapshot
 from reflink.lexical.cpu import counting, plain, searching
-from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, LiveRows
+from reflink.lexical.layout import BLOCK, LIST_BLOCK, WORDS, LiveRows, extents
 from reflink.lexical.queries import Queries
 from reflink.lexical.segments.parts import Part
 from reflink.lexical.segments.segment import Segment
@@ -138,3 +138,11 @@ def test_wrong_codes_and_postings_cause_no_access_out_of_bounds() -> None:
         _, scores, count = part.search(queries, 5)
         assert (count <= 5).all()
         assert scores.shape == (2, 5)
+
+
+def test_the_extents_of_blocks_are_their_smallest_and_largest_sizes() -> None:
+    sizes = np.sort(np.random.default_rng(3).integers(0, 300, 2 * BLOCK + 5)).astype(np.uint16)
+    found = extents(sizes)
+    parts = np.split(sizes, [BLOCK, 2 * BLOCK])
+    assert found.tolist() == [[number, int(part.min()), int(part.max())] for number, part in enumerate(parts)]
+    assert extents(sizes[:0]).shape == (0, 3)

@@ -71,6 +71,16 @@ def edit(name: str, **changes: Any) -> Change:
     return change
 
 
+def edit_tokenizer(part: str, **changes: Any) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / "tokenizer.json"
+        content = json.loads(path.read_text())
+        content[part] |= changes
+        path.write_text(json.dumps(content))
+
+    return change
+
+
 def drop(name: str, key: str) -> Change:
     def change(folder: Path) -> None:
         content = json.loads((folder / name).read_text())
@@ -80,11 +90,14 @@ def drop(name: str, key: str) -> Change:
     return change
 
 
-def rename_weights(folder: Path) -> None:
-    from safetensors.torch import load_file, save_file
+def edit_weights(edited: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
+    def change(folder: Path) -> None:
+        from safetensors.torch import load_file, save_file
 
-    weights = load_file(folder / "model.safetensors")
-    save_file({f"bert.{name}": tensor for name, tensor in weights.items()}, folder / "model.safetensors")
+        path = folder / "model.safetensors"
+        save_file(edited(load_file(path)), path)
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -98,8 +111,24 @@ def rename_weights(folder: Path) -> None:
         edit("tokenizer_config.json", strip_accents=True),
         edit("tokenizer_config.json", tokenizer_class="RobertaTokenizer"),
         edit("tokenizer_config.json", pad_token="[NONE]"),
+        edit("tokenizer_config.json", added_tokens_decoder={"9": {"content": "new"}}),
+        edit("tokenizer_config.json", additional_special_tokens=["new"]),
+        edit("special_tokens_map.json", sep_token="[MASK]"),
+        edit("special_tokens_map.json", pad_token="[MASK]"),
         drop("tokenizer_config.json", "model_max_length"),
-        rename_weights,
+        edit("tokenizer.json", post_processor=None),
+        edit("tokenizer.json", pre_tokenizer={"type": "WhitespaceSplit"}),
+        edit_tokenizer("normalizer", clean_text=False),
+        edit_tokenizer("model", max_input_chars_per_word=200),
+        drop("tokenizer.json", "model"),
+        edit("config.json", quantization_config={}),
+        edit("config.json", hidden_size=768),
+        edit("config.json", vocab_size=100),
+        edit("config.json", num_attention_heads=0),
+        edit("config.json", num_hidden_layers=None),
+        edit_weights(lambda weights: {f"bert.{name}": tensor for name, tensor in weights.items()}),
+        edit_weights(lambda weights: weights | {"encoder.layer.1.output.dense.bias": torch.zeros(384, dtype=torch.int8)}),
+        lambda folder: (folder / "added_tokens.json").write_text('{"new": 30522}'),
         lambda folder: (folder / "tokenizer.json").unlink(),
         lambda folder: (folder / "model.safetensors").write_bytes(b"damaged"),
         lambda folder: (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors"),
@@ -117,3 +146,17 @@ def test_the_default_encoder_does_not_import_transformers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr
+
+
+def test_a_folder_that_needs_transformers_names_the_remedy_without_it(folder: Path) -> None:
+    edit("tokenizer_config.json", do_lower_case=False)(folder)
+    code = (
+        "import sys; sys.modules['transformers'] = None\n"
+        "from reflink.semantic import Encoder\n"
+        "from reflink.errors import ModelNotFound\n"
+        f"try: Encoder({str(folder)!r}, device='cpu')\n"
+        "except ModelNotFound as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert "pip install reflink-stream[semantic]" in done.stdout

@@ -149,6 +149,16 @@ def test_the_log_is_read_from_any_offset_to_its_current_end(log: ChangeLog):
     assert [change.offset for change in log.changes(308, 100)] == [308, 309, 400]
 
 
+def test_a_log_that_begins_again_has_no_earlier_change(log: ChangeLog):
+    key = hashed(work_key("w1"))
+    log.apply(records([Work(id="w1")], 5), 8)
+    assert log.changed_since([key], 5) == 5
+    log.begin(7)
+    assert log.changed_since([key], 7) is None
+    log.apply(records([Work(id="w1")], 9), 10)
+    assert log.changed_since([key], 7) == 9
+
+
 def test_the_last_change_of_a_key_counts(log: ChangeLog):
     one, other = hashed(work_key("w1")), hashed(work_key("w2"))
     log.apply(records([Work(id="w1"), Work(id="w2"), Work(id="w1", year=2)], 5), 8)
