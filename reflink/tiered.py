@@ -1,8 +1,8 @@
 """Kernels that run as plain Python at first, and are compiled once they have taken longer than their budget.
 
 Compiling scanner and comparison takes 40 s of processor time, reading and comparing the references of one article in plain
-Python about one. Only a process that called ``run_plain_first`` does this, as the command ``reflink`` does; workers compile at their
-start. A kernel whose machine code is in the cache never runs as plain Python.
+Python about one. Only a process that called ``run_plain_first`` does this, as the command ``reflink`` does; workers compile at
+the first call. A kernel whose machine code is in the cache never runs as plain Python.
 """
 
 from __future__ import annotations
