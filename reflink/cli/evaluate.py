@@ -101,6 +101,11 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
         help="the published work's tables in these modes, as T,TVL,Raw: field availability, truncation limits, error and time "
         "by approach, the curve and the hybrid by threshold; encodes all works in each, once; measures the closed world too",
     )  # fmt: skip
+    group.add_argument(
+        "--encoders", type=_models, default=(), metavar="DIR,DIR",
+        help="folders (or names) of other sentence encoders: rows of their own in the tables of --modes. A folder's "
+        "reflink.json may set the separator of the fields; the pooling is the folder's own",
+    )  # fmt: skip
     group.add_argument("--full", action="store_true", help=f"--shares --fields-hidden --modes all --report {_REPORT}")
     group.add_argument(
         "--pubmed", type=Path, metavar="DIR",
@@ -171,11 +176,15 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _models(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+
+
 def _modes(text: str) -> tuple[str, ...]:
     """Parse a comma-separated list of modes. Raises ArgumentTypeError for an unknown mode."""
-    from reflink.evaluation.approaches import MODES
+    from reflink.evaluation.approaches import MODES, OTHER_MODES
 
-    known = list(dict.fromkeys([*(mode for modes in MODES.values() for mode in modes), "TA"]))
+    known = list(dict.fromkeys([*(mode for modes in MODES.values() for mode in modes), *OTHER_MODES, "TA"]))
     if text == "all":
         return tuple(known)
     requested = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
@@ -194,6 +203,8 @@ def run(args: argparse.Namespace) -> int:
     if args.full:
         args.shares = args.fields_hidden = True
         args.modes, args.report = args.modes or _modes("all"), args.report or _REPORT
+    if args.encoders and not args.modes:
+        args.usage_error("--encoders needs --modes, whose tables it extends")
     if args.report:
         from reflink.evaluation import report  # fails now if its package is missing, and not after the evaluation
     adjudicated = args.adjudicated or args.references.with_name(f"{args.references.name}.adjudicated.jsonl")
@@ -205,7 +216,7 @@ def run(args: argparse.Namespace) -> int:
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,
         identifiers=args.identifiers, shares=args.shares, fields_hidden=args.fields_hidden, rule=bool(args.report),
-        modes=args.modes, pubmed=args.pubmed, adjudicated=adjudicated, learnt=args.absent is None,
+        modes=args.modes, encoders=args.encoders, pubmed=args.pubmed, adjudicated=adjudicated, learnt=args.absent is None,
     )  # fmt: skip
     if args.adjudicate is not None and _ask(evaluation.mistakes, args.adjudicate or None, args.seed, adjudicated):
         evaluation = evaluation.with_verdicts(Judgements.known(adjudicated))

@@ -38,12 +38,15 @@ MODES: Final = {
     "Jaccard": ("Raw", "T", "TV", "TY", "TL", "TVY", "TVL", "TVLY", ENTRY_MODE),
     "SBERT": ("Raw", "T", "TV", "TY", "TL", "TVL", "TVLY"),
 }
+#: Modes of encoders that are given beside SBERT: those in which the paper measures any of them.
+OTHER_MODES: Final = ("Raw", "T", "TV", "TY", "TL", "TLY", "TVL", "TVLY")
 #: The recommended framework: the answer of SBERT from the threshold on, else the answer of the trigrams.
 FIRST: Final = ("SBERT", "TVL")
 FALLBACK: Final = ("Jaccard", "Raw")
 #: Thresholds of the hybrid.
 THRESHOLDS: Final = sorted({*(n / 100 for n in range(50, 100)), published.THRESHOLD})
 
+_LEXICAL: Final = ("TitleMatch", "Jaccard")
 _NO_ABSTRACTS: Final = "the works have no abstracts"
 _DECIMALS: Final = 6
 
@@ -85,18 +88,20 @@ def tables(
     progress: Progress,
     *,
     encoder: CachedEncoder,
+    others: Sequence[CachedEncoder] = (),
 ) -> dict[str, Any]:
     """Return ``fields``, ``limits``, ``approaches``, ``curve`` and ``hybrid`` as JSON data, in fractions and seconds.
 
     ``modes``: modes to measure, for all approaches that have them. The curve needs TVL and the hybrid TVL and Raw; without
-    these modes they are left out. ``catalog``: its indexes are used where they hold all works in a mode. ``cache``: folder of
-    vectors and, under ``approaches``, of stored results. Raises ValueError for an unknown mode.
+    these modes they are left out. ``others``: encoders with rows of their own, beside ``encoder``, which is SBERT.
+    ``catalog``: its indexes are used where they hold all works in a mode. ``cache``: folder of vectors and, under
+    ``approaches``, of stored results. Raises ValueError for an unknown mode.
     """
-    known = sorted({"TA", *(mode for measured in MODES.values() for mode in measured)})
+    known = sorted({"TA", *OTHER_MODES, *(mode for measured in MODES.values() for mode in measured)})
     if unknown := sorted(set(modes) - set(known)):
         raise ValueError(f"unknown mode {unknown[0]!r}: expected one of {', '.join(known)}")
     works, references = [listing.work for listing in listings], [query.reference for query in queries]
-    measured = dict(_all_measured(listings, queries, groups, catalog, cache, modes, progress, encoder))
+    measured = dict(_all_measured(listings, queries, groups, catalog, cache, modes, progress, [encoder, *others]))
     rows = [_row(queries, *name, answers) for name, answers in measured.items()]
     if "TA" in modes:
         rows.append({
@@ -123,15 +128,19 @@ def _all_measured(
     cache: Path,
     modes: Sequence[str],
     progress: Progress,
-    encoder: CachedEncoder,
+    encoders: Sequence[CachedEncoder],
 ) -> Iterator[tuple[tuple[str, str], Measured]]:
-    """Yield each approach in each mode, from the stored results or measured now. Keeps one index in memory at a time."""
+    """Yield each approach in each mode, from the stored results or measured now. Keeps one index in memory at a time.
+
+    The first encoder is SBERT, another has its own name.
+    """
     checksum = _checksum(listings, queries)
     works = [listing.work for listing in listings]
-    for name, of_approach in MODES.items():
+    named = [(name, of_approach, encoders[0]) for name, of_approach in MODES.items()]
+    for name, of_approach, encoder in named + [(each.name, OTHER_MODES, each) for each in encoders[1:]]:
         for mode in (mode for mode in of_approach if mode in modes):
             parts = [VERSION, checksum, name, mode]
-            if name == "SBERT":
+            if name not in _LEXICAL:
                 parts += [encoder.name, encoder.precision, encoder.separator]
             key = hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
             path = cache / "approaches" / f"{name}-{mode}-{key}.npz"

@@ -43,8 +43,12 @@ THRESHOLD: Final = Policy().threshold
 
 
 def error(approach: str, mode: str) -> float | None:
-    """Return the paper's error; None if the paper does not report it."""
-    return ERRORS.get(approach, {}).get(mode)
+    """Return the paper's error; None if the paper does not report it.
+
+    ``approach``: one of ERRORS in any case, or the name of an encoder, which has the digest of its weights behind "@".
+    """
+    plain = approach.partition("@")[0].lower()
+    return next((errors.get(mode) for name, errors in ERRORS.items() if name.lower() == plain), None)
 
 
 def seconds(approach: str, mode: str) -> float | None:

@@ -45,6 +45,13 @@ def default_encoder(cache: Path) -> CachedEncoder:
     return CachedEncoder(Encoder(), cache)
 
 
+def other_encoders(models: Sequence[str], cache: Path) -> list[CachedEncoder]:
+    """Return the encoders of these model folders or names, each with a cache under ``cache``. Raises ModelNotFound."""
+    from reflink.semantic import Encoder
+
+    return [CachedEncoder(Encoder(model), cache) for model in models]
+
+
 def build_catalog(works: Sequence[Work], encoder: CachedEncoder, policy: Policy | None = None) -> Catalog:
     """Return a catalog in memory with indexes and a table of journals. Encodes only texts not in the encoder's cache."""
     policy = policy or Policy()
@@ -128,6 +135,7 @@ def evaluate(
     fields_hidden: bool = False,
     rule: bool = False,
     modes: Sequence[str] = (),
+    encoders: Sequence[str] = (),
     pubmed: Path | None = None,
     adjudicated: Path | None = None,
     learnt: bool = False,
@@ -138,13 +146,14 @@ def evaluate(
     references' identifiers; the figures are then of little value, because the truth comes from the identifiers. ``shares``:
     also measure with 80% and 20% present. ``fields_hidden``: also measure with the raw text alone, in each of ``worlds``.
     ``rule``: also measure the published threshold in the open world. ``modes``: also measure the paper's tables in these modes,
-    which includes the closed world. ``pubmed``: also link PubMed's lists in this folder, and with the open world measure the
-    mixture of both sources. ``adjudicated``: a file of a person's verdicts beside those of the package. ``learnt``: estimate
-    the share of absent works in each world. Raises BadRecord and ModelNotFound.
+    which includes the closed world. ``encoders``: other models, as folders or names, for the rows of these tables.
+    ``pubmed``: also link PubMed's lists in this folder, and with the open world measure the mixture of both sources.
+    ``adjudicated``: a file of a person's verdicts beside those of the package. ``learnt``: estimate the share of absent works
+    in each world. Raises BadRecord and ModelNotFound.
     """
     began = monotonic()
     listings, queries = list(read_works(works)), list(read_queries(references))
-    encoder = default_encoder(cache)
+    encoder, others = default_encoder(cache), other_encoders(encoders, cache)
     judges, judgements = HeldOut.shipped(), Judgements.known(adjudicated)
     session = _Session(listings, queries, Groups.read(listings), encoder, judges, policy, identifiers, learnt)
     settings = settings_of({*worlds, "closed"} if modes else worlds, present, shares=shares)
@@ -158,7 +167,9 @@ def evaluate(
         if modes and setting.name == "closed":
             from reflink.evaluation.approaches import tables as measure_tables
 
-            tables = measure_tables(listings, queries, session.groups, catalog, cache, modes, tracked, encoder=encoder)
+            tables = measure_tables(
+                listings, queries, session.groups, catalog, cache, modes, tracked, encoder=encoder, others=others
+            )
         del catalog  # keep one catalog in memory at a time
     lists: dict[str, Any] = {}
     if pubmed is not None:

@@ -102,6 +102,12 @@ def test_an_unknown_mode_is_refused_before_any_input_is_read(reflink: Reflink) -
     assert "unknown mode XY: expected all, or some of" in answer.err
 
 
+def test_encoders_without_modes_are_refused(reflink: Reflink) -> None:
+    answer = reflink("evaluate", "--catalog", "none", "--references", "none", "--encoders", "a,b")
+    assert answer.code == 2
+    assert "--encoders needs --modes" in answer.err
+
+
 def test_help_explains_the_options(reflink: Reflink) -> None:
     shown = " ".join(reflink("evaluate", "--help").out.split())
     for option in ("--modes", "--report", "--fields-hidden", "--shares", "--full", "--present", "--outcomes", "--accept"):

@@ -49,6 +49,19 @@ def test_every_row_of_the_table_has_the_published_figure(tmp_path: Path) -> None
     assert rows["SBERT", "TVL"]["published_seconds"] == 0.02
 
 
+def test_another_encoder_has_rows_of_its_own(tmp_path: Path) -> None:
+    other = Words()
+    other.name = "scincl@0123456789ab"
+    alone = _tables(tmp_path / "alone", ["T", "TVL", "TLY"])
+    found = _tables(tmp_path / "both", ["T", "TVL", "TLY"], others=[CachedEncoder(other, tmp_path / "vectors")])
+    rows = _rows(found)
+    assert rows.keys() - _rows(alone).keys() == {(other.name, mode) for mode in ("T", "TVL", "TLY")}
+    assert all(rows[name]["error"] == row["error"] for name, row in _rows(alone).items())
+    assert rows[other.name, "T"]["error"] == rows["SBERT", "T"]["error"]
+    assert rows[other.name, "TLY"]["published"] == published.error("SciNCL", "TLY") == 0.0271
+    assert rows[other.name, "TVL"]["published"] is None
+
+
 def test_errors_equal_those_counted_by_hand(tmp_path: Path) -> None:
     rows = _rows(_tables(tmp_path))
     # Equal titles: one of two is right; "plants" is an additional word; any work of the group is right; the last has no title.
