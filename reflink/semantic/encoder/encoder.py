@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from reflink.errors import ModelNotFound
-from reflink.semantic.encoder.model import DEFAULT_NAME, DEFAULT_SHA256, INSTALL, default_folder, separator_of, weights_sha256
+from reflink.semantic.encoder.model import (
+    DEFAULT_NAME,
+    DEFAULT_SHA256,
+    INSTALL,
+    default_folder,
+    pooling_of,
+    separator_of,
+    weights_sha256,
+)
 from reflink.semantic.encoder.spent import Spent
 from reflink.semantic.encoder.token_budget import TokenBudget
 from reflink.text import SEP
@@ -85,9 +93,11 @@ class Encoder:
         self.separator: Final = separator or separator_of(folder)
         sha256 = DEFAULT_SHA256 if model is None else weights_sha256(folder)
         known = DEFAULT_NAME if sha256 == DEFAULT_SHA256 else Path(str(model)).name
+        pooling = pooling_of(folder)
+        kind = "" if pooling is None or pooling.kind == "mean" else f"+{pooling.kind}"
         join = "" if self.separator == SEP else f"+{quote(self.separator, safe='')}"
-        #: Name, weights, and the separator if it is not SBERT's, in one word. Saved with every snapshot of vectors.
-        self.name: Final = f"{known}@{sha256[:12]}{join}"
+        #: Name, weights, and pooling and separator if they are not SBERT's, in one word. Saved with every snapshot of vectors.
+        self.name: Final = f"{known}@{sha256[:12]}{kind}{join}"
         self.dim: Final = self._backend.dim
         about = {"model": self.name, "sha256": sha256, "pinned": model is None, "precision": self.precision}
         log.info("encoder", extra=about)

@@ -185,6 +185,8 @@ def test_other_poolings_agree_with_sentence_transformers(
     assert encoder.dim == vectors.shape[1]
     assert (encoder.spent.tokens_s == 0) == fallback
     assert encoder.tokens(TEXTS[:2]).tolist() == [2, 3]
+    if not fallback:
+        assert encoder.name.endswith("+max" if "pooling_mode_max_tokens" in pooling else "+cls")
     assert encoder.encode([]).shape == (0, encoder.dim)
 
 
