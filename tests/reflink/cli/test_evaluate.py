@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from reflink.cli.evaluate import RULES
+from reflink.cli.evaluate import RIVALS
 from reflink.evaluation import run
 from reflink.evaluation.rivals import running
 from reflink.evaluation.vectors import CachedEncoder
@@ -110,7 +110,7 @@ def test_help_explains_the_options(reflink: Reflink) -> None:
     assert "reflink evaluate --catalog" in shown
 
 
-@pytest.mark.parametrize("policy", RULES)
+@pytest.mark.parametrize("policy", RIVALS)
 def test_a_rule_of_another_publication_links_the_same_queries_without_a_model(
     reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
@@ -139,7 +139,7 @@ def test_a_rule_of_another_publication_links_the_same_queries_without_a_model(
 
 
 def test_the_rules_on_the_command_line_are_those_that_exist() -> None:
-    assert set(RULES) == running.RULES.keys()
+    assert set(RIVALS) == running.RIVALS.keys()
 
 
 @pytest.mark.parametrize(
