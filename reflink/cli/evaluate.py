@@ -246,9 +246,9 @@ def _ask(mistakes: Mapping[str, Sequence[Mistake]], count: int | None, seed: int
     from reflink.cli.keys import keys
     from reflink.evaluation.adjudication import Judgements
 
-    asked = questions(mistakes, Judgements.known(path), count, seed)
+    errors = questions(mistakes, Judgements.known(path), count, seed)
     with keys() as key:
-        return adjudicate(asked, path, console(), key, lambda: date.today().isoformat())
+        return adjudicate(errors, path, console(), key, lambda: date.today().isoformat())
 
 
 def _policy(args: argparse.Namespace) -> Policy:

@@ -117,7 +117,7 @@ def write(path: Path, verdicts: Iterable[LinkVerdict]) -> None:
 def accuracy(sample: Sequence[Row], verdicts: Iterable[LinkVerdict]) -> dict[str, Any]:
     """Return the accuracy of the sample's links that have a verdict, and its intervals by confidence level and method.
 
-    ``accuracy``: right / (right + wrong). ``at_least``: the same if the links that nobody could tell were all wrong. Of several
+    ``accuracy``: right / (right + wrong). ``at_least``: the same if all unclear links were wrong. Of several
     verdicts on a link the last counts.
     """
     given = {(each.reference, each.cited): each.verdict for each in verdicts}

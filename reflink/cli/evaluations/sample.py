@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if lacking := [row.reference for row in drawn if row.reference not in references]:
         raise BadRecord(f"{args.references}: {len(lacking)} references of the sample are missing, such as {lacking[0]}")
     works = _works(args.catalog, {row.cited or "" for row in drawn})
-    figures = _agreement(drawn, references, works) if args.agreement else _asked(drawn, references, works, args)
+    figures = _agreement(drawn, references, works) if args.agreement else _by_person(drawn, references, works, args)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -98,7 +98,7 @@ def _works(path: Path, ids: set[str]) -> dict[str, Work]:
     return {listing.work.id: listing.work for listing in read_works(path) if listing.work.id in ids}
 
 
-def _asked(
+def _by_person(
     drawn: Sequence[Row], references: Mapping[str, Reference], works: Mapping[str, Work], args: argparse.Namespace
 ) -> dict[str, Any]:
     from reflink.cli.keys import keys
@@ -129,7 +129,7 @@ def ask(
 
     given = read(path)
     known = {(each.reference, each.cited) for each in given}
-    asked = [row for row in drawn if (row.reference, row.cited) not in known]
+    unread = [row for row in drawn if (row.reference, row.cited) not in known]
 
     def shown(row: Row, where: str) -> Panel:
         reference, cited = references[row.reference], row.cited or ""
@@ -145,8 +145,8 @@ def ask(
         given.pop()
         write(path, given)
 
-    left = Dialogue(Buttons(KEYS, VERDICTS, _LINE, back="b", skip=None), shown, give, take).run(asked, console, key)
-    console.print(f"{len(asked) - left} new verdicts in {path}; {left} links left")
+    left = Dialogue(Buttons(KEYS, VERDICTS, _LINE, back="b", skip=None), shown, give, take).run(unread, console, key)
+    console.print(f"{len(unread) - left} new verdicts in {path}; {left} links left")
     return given
 
 

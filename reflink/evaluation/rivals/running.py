@@ -68,8 +68,8 @@ def evaluate_rule(
         measured = {setting.name: given}
         if fields_hidden and setting.name in worlds:
             measured[f"raw_only.{setting.name}"] = [hidden(reference) for reference in given]
-        for title, asked in measured.items():
-            links = _linked(rule, asked, f"{name}, {title}")
+        for title, cited in measured.items():
+            links = _linked(rule, cited, f"{name}, {title}")
             outcomes[title] = [
                 outcome_of(
                     query, link, groups.same(query.truth), contents=has, suspect=suspected.get(query.reference.id),
@@ -77,7 +77,7 @@ def evaluate_rule(
                 )
                 for query, link, has in zip(queries, links, contents, strict=True)
             ]  # fmt: skip
-            times[title] = seconds(rule.link, asked, tracked, f"{name}, {title}")
+            times[title] = seconds(rule.link, cited, tracked, f"{name}, {title}")
         del rule  # keep one index in memory at a time
     about = {
         "policy": name, "works": len(listings), "queries": len(queries), "identifiers": identifiers, "present": present,
