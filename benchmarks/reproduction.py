@@ -4,8 +4,8 @@
 
 Each step writes its output to OUT/STEP.txt and its files beside it. A step that ended is skipped the next time; delete its .txt
 file to measure it again. --only runs the steps of a paper, and before them the steps of any paper whose files they read. If a
-step fails, only the steps that need it are left out; the exit code is then 1. The first run encodes 265,158 works in seven modes
-for paper 000, which takes hours on a CPU; all later ones take the vectors from .cache/vectors.
+step fails, only the steps that need it are left out; the exit code is then 1. The first run encodes 265,158 works in seven
+modes for paper 000, which takes hours on a CPU; all later ones take the vectors from .cache/vectors.
 """
 
 from __future__ import annotations
