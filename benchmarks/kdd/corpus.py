@@ -62,12 +62,12 @@ def used_references(path: Path, groups: dict[str, str], papers: int | None) -> d
     true = {each.group for name in chosen for each in counted[name] if each.true}
     total = sum(each.true for name in chosen for each in counted[name])
     wanted = max(0.0, total / _CITED - sum(len(counted[name]) for name in chosen))
-    at_hand = sum(len(others[name]) for name in chosen) or 1
+    available = sum(len(others[name]) for name in chosen) or 1
     corpus: dict[str, list[Used]] = {}
     for name in chosen:
         # A reference outside must not cite the collection.
         outside = [
-            each for each in others[name] if each.group not in true and share("outside", each.reference.id) < wanted / at_hand
+            each for each in others[name] if each.group not in true and share("outside", each.reference.id) < wanted / available
         ]
         corpus[name] = [*counted[name], *outside]
     return corpus
@@ -87,7 +87,7 @@ def write(works: Path, references: Path, folder: Path, *, papers: int | None, co
     for each in listings:
         if each.group in true or each.group in articles:
             # Of several records of one work the first is the paper, also where another one is the article's own.
-            of_group.setdefault(each.group, own.get(each.work.ids.pmcid, each.work))
+            of_group.setdefault(each.group, each.work)
         elif each.group not in cited and each.work.title and each.work.authors:
             spare.append(each.work)
     spare.sort(key=lambda work: share("candidate", work.id))

@@ -30,7 +30,7 @@ def newest_links(path: Path) -> Iterator[Row]:
         try:
             yield from _newest(path, Path(folder) / _TABLE)
         except ExportFailed as error:
-            raise ExportFailed(f"{folder}: no room to sort {path}, which takes its links, compressed") from error
+            raise ExportFailed(f"{path}: cannot be sorted in {folder}: is the disk full? It must hold the links") from error
 
 
 def _newest(path: Path, folder: Path) -> Iterator[Row]:
