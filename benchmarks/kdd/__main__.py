@@ -21,15 +21,17 @@ def main() -> int:
     made = parser(__doc__)
     add_protocol(made)
     made.add_argument("--papers", type=int, help="max number of citing papers (default: all with a true edge)")
-    made.add_argument("--candidates", type=int, default=PAPERS, help=f"number of candidates (default: {PAPERS}, the cup's)")
+    made.add_argument("--collection", type=int, default=PAPERS, help=f"papers in the collection (default: {PAPERS}, the cup's)")
     made.add_argument("--seed", type=int, default=1, help="of the styles (default: 1)")
     made.add_argument("--folder", type=Path, help="write the corpus here and keep it")
     made.add_argument("options", nargs="*", help="further options of reflink evaluate kdd, behind --")
     args = made.parse_args()
+    if args.folder and args.folder.exists():
+        made.error(f"argument --folder: {args.folder} exists")
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.folder or Path(scratch) / "corpus"
         counts = write(
-            args.works, args.references, folder, papers=args.papers, candidates=args.candidates, seed=args.seed
+            args.works, args.references, folder, papers=args.papers, collection=args.collection, seed=args.seed
         )  # fmt: skip
         print(*(f"{name} {count}" for name, count in counts.items()), sep="  ")
         figures, began = Path(scratch) / "figures.json", time.perf_counter()

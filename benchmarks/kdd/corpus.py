@@ -2,9 +2,9 @@
 
 1. A reference is used if its work is known and it has authors, journal and year. Its edge is true if the protocol counts it
    (the metadata of the work come from elsewhere) and its work's group is in the corpus: 8 of 10 groups, by their hash.
-2. All other used references cite works that are not candidates. Of those that the protocol does not count as many are used as
+2. All other used references cite works outside the collection. Of those that the protocol does not count as many are used as
    make the share of true edges that of the cup: 421,578 of 960,000 references.
-3. The candidates are the citing articles, the works of true edges, and works that no used reference cites, drawn by their hash
+3. The collection has the citing articles, the works of true edges, and works that no used reference cites, drawn by their hash
    up to the number of papers of the cup.
 """
 
@@ -24,7 +24,7 @@ from reflink.evaluation.records import KINDS, lines, read_works, reference_of
 #: Papers, references and true edges of the cup.
 PAPERS: Final = 35_866
 _CITED: Final = 421_578 / 960_000
-#: Papers with a journal's place, of those in arXiv's metadata: Table 4.1.
+#: Papers with a Journal-ref, of those in arXiv's metadata: Table 4.1.
 _JOURNAL: Final = 35_058 / 48_329
 #: Share of the papers that were submitted in the year before they were printed. The paper states none.
 _BEFORE: Final = 1 / 3
@@ -38,7 +38,7 @@ def share(*names: str) -> float:
 
 @dataclass(slots=True)
 class Used:
-    """A reference of the corpus, and the group of its work; ``true``: the work is a candidate."""
+    """A reference of the corpus, and the group of its work; ``true``: the work is in the collection."""
 
     reference: Reference
     group: str
@@ -62,18 +62,18 @@ def used_references(path: Path, groups: dict[str, str], papers: int | None) -> d
     true = {each.group for name in chosen for each in counted[name] if each.true}
     total = sum(each.true for name in chosen for each in counted[name])
     wanted = max(0.0, total / _CITED - sum(len(counted[name]) for name in chosen))
-    at_hand = sum(len(others[name]) for name in chosen) or 1
+    available = sum(len(others[name]) for name in chosen) or 1
     corpus: dict[str, list[Used]] = {}
     for name in chosen:
-        # A reference outside must not cite a candidate.
+        # A reference outside must not cite the collection.
         outside = [
-            each for each in others[name] if each.group not in true and share("outside", each.reference.id) < wanted / at_hand
+            each for each in others[name] if each.group not in true and share("outside", each.reference.id) < wanted / available
         ]
         corpus[name] = [*counted[name], *outside]
     return corpus
 
 
-def write(works: Path, references: Path, folder: Path, *, papers: int | None, candidates: int, seed: int) -> dict[str, int]:
+def write(works: Path, references: Path, folder: Path, *, papers: int | None, collection: int, seed: int) -> dict[str, int]:
     """Write ``papers/NUMBER``, ``abstracts/NUMBER.abs`` and ``edges`` into a folder, and return their counts."""
     listings = list(read_works(works))
     groups = {each.work.id: each.group for each in listings}
@@ -86,12 +86,12 @@ def write(works: Path, references: Path, folder: Path, *, papers: int | None, ca
     articles = {groups[work.id] for work in own.values()}
     for each in listings:
         if each.group in true or each.group in articles:
-            # Of several records of one work the article's own is the paper.
-            of_group.setdefault(each.group, own.get(each.work.ids.pmcid, each.work))
+            # Of several records of one work the first is the paper, also where another one is the article's own.
+            of_group.setdefault(each.group, each.work)
         elif each.group not in cited and each.work.title and each.work.authors:
             spare.append(each.work)
     spare.sort(key=lambda work: share("candidate", work.id))
-    chosen = [*of_group.values(), *spare[: max(0, candidates - len(of_group))]]
+    chosen = [*of_group.values(), *spare[: max(0, collection - len(of_group))]]
     numbers = _numbers([*(work.id for work in chosen), *(name for name in corpus if name not in own)])
     (folder / "papers").mkdir(parents=True)
     (folder / "abstracts").mkdir()
@@ -116,7 +116,7 @@ def write(works: Path, references: Path, folder: Path, *, papers: int | None, ca
         count += len(found)
     listed = "".join(f"{int(citing)}\t{int(cited_)}\n" for citing, cited_ in sorted(edges))
     (folder / "edges").write_text(f"# citing\tcited\n{listed}")
-    return {"papers": len(corpus), "references": count, "candidates": len(chosen), "edges": len(edges)}
+    return {"papers": len(corpus), "references": count, "collection": len(chosen), "edges": len(edges)}
 
 
 def _numbers(names: list[str]) -> dict[str, str]:

@@ -20,8 +20,8 @@ LISTS: Final = {
     ("bibliography", "\\noindent"): 226, ("bibliography", "[NUMBER]"): 85, ("bye", "[NUMBER]"): 290,
     ("numberedbib", "\\bibitem"): 1,
 }  # fmt: skip
-#: Share of the references that follow another one in its item, behind a semicolon, where that one ends in its place of print.
-#: The paper states none.
+#: Share of the references that follow another one in its item, behind a semicolon, where that one ends in its locator. The
+#: paper states none.
 SEVERAL: Final = 0.15
 #: Maximum number of authors that are printed in the papers that shorten longer lists to "et al.".
 _FEW: Final = 3

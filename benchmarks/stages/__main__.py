@@ -8,7 +8,8 @@ batches of 64; exact vectors, 64 queries per call (random vectors: the time of a
 trigrams, 256 queries per call; and the verdict on candidates, their records read from the catalog, in batches of 64. Both
 searches return 5 works. References are the protocol's. Works: catalogs.py. Bounds: bounds.py.
 
-A catalog of 5,000,000 works takes more than ten minutes of one core to write and build. With --keep, later runs use it again.
+A catalog of 5,000,000 works takes more than ten minutes of one core to write and build. With --keep, later runs of the
+same works, references and --held-out use it again.
 """
 
 from __future__ import annotations
@@ -37,13 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = harness.parser(__doc__)
     harness.add_protocol(parser)
     parser.add_argument("--sizes", type=harness.numbers, default=SIZES, help="works (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="figures are medians of so many (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="repetitions, whose median counts (default: %(default)s)")
     parser.add_argument("--held-out", type=int, default=HELD_OUT, help="references without target (default: %(default)s)")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the catalogs here; those that are there are not built")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep the catalogs here for later runs of the same works, references and --held-out",
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw cost against size, SVG")
     arguments = parser.parse_args(argv)
     one_thread()
     print(describe())
+    inputs = catalogs.digest(arguments.works, arguments.references, arguments.held_out)
     given = catalogs.protocol(arguments.works, arguments.references, arguments.held_out)
     machine = Machine.measure()
     print(
@@ -54,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sizes: list[dict[str, Any]] = []
     for count in sorted(arguments.sizes):
         with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch) if arguments.keep is None else arguments.keep / str(count)
+            folder = Path(scratch) if arguments.keep is None else arguments.keep / f"{count}-{inputs}"
             if not catalogs.are_made(folder):
                 apart(catalogs.make, arguments.works, arguments.references, arguments.held_out, count, folder)
             stages = measure.catalog_stages(folder, given, machine, arguments.rounds)

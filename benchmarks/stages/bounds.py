@@ -32,7 +32,7 @@ _GIGA: Final = 1e9
 
 
 class Bound(NamedTuple):
-    """``us``: microseconds per reference. ``of``: what takes them."""
+    """``us``: microseconds per reference. ``of``: the reads or operations that take this time."""
 
     us: float
     of: str

@@ -6,6 +6,7 @@ Some references are held out: no catalog has the works they cite, and no work is
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,7 +23,7 @@ from reflink.entities import Reference, Work
 from reflink.evaluation.records import read_queries, read_works
 from reflink.evaluation.worlds import Groups
 from reflink.semantic.index import KIND
-from reflink.storage import flatfiles
+from reflink.storage import checksums, flatfiles
 
 #: Dimensions of the vectors, those of the default encoder.
 DIM: Final = 384
@@ -34,6 +35,12 @@ class Protocol(NamedTuple):
     works: list[Work]
     present: list[Reference]
     absent: list[Reference]
+
+
+def digest(works: Path, references: Path, held_out: int) -> str:
+    """Return a name of what the works of a catalog depend on, beside their count: 16 digits of a digest of the contents."""
+    inputs = (checksums.sha256(works), checksums.sha256(references), str(held_out))
+    return hashlib.sha256(" ".join(inputs).encode()).hexdigest()[:16]
 
 
 def protocol(works: Path, references: Path, held_out: int) -> Protocol:
@@ -57,7 +64,7 @@ def write(real: Sequence[Work], count: int, path: Path) -> None:
 
 
 def make(works: Path, references: Path, held_out: int, count: int, folder: Path) -> None:
-    """Build a catalog of ``count`` works in ``folder``, and synthetic vectors beside it. What is there already is kept."""
+    """Build a catalog of ``count`` works in ``folder``, and synthetic vectors beside it, unless the folder has them."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "catalog").exists():
         lines = folder / "works.jsonl"

@@ -39,7 +39,7 @@ class Dialogue(Generic[Q]):
     give: Callable[[Q, str], None]
     take: Callable[[], None]
 
-    def run(self, asked: Sequence[Q], console: Terminal, key: Keys) -> int:
+    def run(self, questions: Sequence[Q], console: Terminal, key: Keys) -> int:
         """Ask the questions in order until the last one, the key for quitting or the end of the input.
 
         Returns the number of questions that were neither answered nor skipped.
@@ -47,8 +47,8 @@ class Dialogue(Generic[Q]):
         buttons, at = self.buttons, 0
         history: list[tuple[int, bool]] = []
         known = {*buttons.answers, buttons.back, buttons.quit, END} | ({buttons.skip} if buttons.skip else set())
-        while at < len(asked):
-            console.print(self.shown(asked[at], f"{at + 1} of {len(asked)}"))
+        while at < len(questions):
+            console.print(self.shown(questions[at], f"{at + 1} of {len(questions)}"))
             console.print(buttons.line, style="bold")
             while (pressed := key().lower()) not in known:
                 console.print(buttons.line)
@@ -61,8 +61,8 @@ class Dialogue(Generic[Q]):
                         self.take()
                 continue
             if answer := buttons.answers.get(pressed):
-                self.give(asked[at], answer)
+                self.give(questions[at], answer)
                 console.print(styled((f"{answer}: {buttons.meanings[answer]}", "green")))
             history.append((at, answer is not None))
             at += 1
-        return len(asked) - at
+        return len(questions) - at

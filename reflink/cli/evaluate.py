@@ -45,11 +45,11 @@ examples:
 
 #: Modules in `reflink.cli.evaluations` of the evaluations with commands of their own, as ``reflink evaluate NAME``.
 EVALUATIONS: Final[tuple[str, ...]] = ("kdd", "sample", "statistics")
-#: Rules of other publications: `reflink.evaluation.rivals.running.RULES`.
-RULES: Final = ("titlematch", "s2orc", "unarxive")
+#: Rules of other publications: `reflink.evaluation.rivals.running.RIVALS`.
+RIVALS: Final = ("titlematch", "s2orc", "unarxive")
 #: The options that a rule has, beside --policy itself.
 _OF_RULES: Final = frozenset(
-    "policy catalog references world present shares fields_hidden identifiers json outcomes adjudicated threshold cache".split()
+    "policy catalog references world present shares fields_hidden identifiers json outcomes adjudicated threshold".split()
 )
 #: The report folder of --full without --report.
 _REPORT: Final = Path("report")
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_what(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--policy", choices=("reflink", *RULES), default="reflink",
+        "--policy", choices=("reflink", *RIVALS), default="reflink",
         help="which rule links: reflink, or that of another publication, without model and vectors; titlematch: equal titles; "
         "s2orc: the best title if its s is above 0.8 (or --threshold); unarxive: an identifier (with --identifiers), else an "
         "equal title and an author's name in the text, the most cited of several (default: reflink)",
@@ -212,7 +212,8 @@ def run(args: argparse.Namespace) -> int:
         raise PermissionError(f"{adjudicated} cannot be written: name a file for the verdicts with --adjudicated")
     worlds: list[World] = ["closed", "open"] if args.world == "both" else [args.world]
     if args.policy != "reflink":
-        return _finish(_by_rule(args, worlds, adjudicated), args)
+        _finish(_by_rule(args, worlds, adjudicated), args)
+        return OK
     evaluation = evaluate(
         args.catalog, args.references, policy=_policy(args), worlds=worlds, cache=args.cache, present=args.present,
         identifiers=args.identifiers, shares=args.shares, fields_hidden=args.fields_hidden, rule=bool(args.report),
@@ -241,14 +242,13 @@ def _by_rule(args: argparse.Namespace, worlds: Sequence[World], adjudicated: Pat
     )  # fmt: skip
 
 
-def _finish(evaluation: Evaluation, args: argparse.Namespace) -> int:
-    """Write and show the figures. Returns 0."""
+def _finish(evaluation: Evaluation, args: argparse.Namespace) -> None:
+    """Write and show the figures."""
     if args.json:
         _write(args.json, orjson.dumps(evaluation.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if args.outcomes:
         _write(args.outcomes, _outcomes(evaluation.outcomes))
     show(evaluation.to_dict(), console())
-    return OK
 
 
 def _ask(mistakes: Mapping[str, Sequence[Mistake]], count: int | None, seed: int, path: Path) -> int:
@@ -257,9 +257,9 @@ def _ask(mistakes: Mapping[str, Sequence[Mistake]], count: int | None, seed: int
     from reflink.cli.keys import keys
     from reflink.evaluation.adjudication import Judgements
 
-    asked = questions(mistakes, Judgements.known(path), count, seed)
+    errors = questions(mistakes, Judgements.known(path), count, seed)
     with keys() as key:
-        return adjudicate(asked, path, console(), key, lambda: date.today().isoformat())
+        return adjudicate(errors, path, console(), key, lambda: date.today().isoformat())
 
 
 def _policy(args: argparse.Namespace) -> Policy:

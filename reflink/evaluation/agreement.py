@@ -27,8 +27,11 @@ def titles_agree(reference: Reference, work: Work) -> bool:
 
 
 def authors_agree(reference: Reference, work: Work) -> bool:
-    """Return whether the last names overlap substantially, by OVERLAP; False if the reference or the work has none."""
-    cited, known = set(map(fold, names_of(reference))), set(map(fold, work.authors))
+    """Return whether the last names overlap substantially, by OVERLAP; False if the reference or the work has none.
+
+    A name without letters and digits, such as "…", does not count.
+    """
+    cited, known = ({name for name in map(fold, names) if name} for names in (names_of(reference), work.authors))
     return bool(cited and known) and len(cited & known) >= OVERLAP * min(len(cited), len(known))
 
 

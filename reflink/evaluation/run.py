@@ -25,7 +25,7 @@ from reflink.evaluation.natural import assuming, link_lists, mixture
 from reflink.evaluation.noise import suspects
 from reflink.evaluation.outcomes import Mistake, Outcome, outcome_of
 from reflink.evaluation.records import Listing, Query, read_queries, read_works, without_identifiers
-from reflink.evaluation.rule import rule_figures
+from reflink.evaluation.threshold import threshold_figures
 from reflink.evaluation.vectors import CachedEncoder
 from reflink.evaluation.worlds import Groups, Setting, World, hidden, settings_of
 from reflink.journals.building import learned
@@ -262,7 +262,7 @@ class _Session:
             self.references, NativeCandidates(catalog, self.encoder), always, self.judges, "the published threshold, open world"
         )
         outcomes = [self._outcome(query, link, catalog, setting) for query, link in zip(self.queries, links, strict=True)]
-        self.rule = rule_figures(outcomes, self.policy.threshold)
+        self.rule = threshold_figures(outcomes, self.policy.threshold)
 
     def _outcome(self, query: Query, link: Link, catalog: Catalog, setting: Setting) -> Outcome:
         present = not self.groups.is_absent(query.truth, setting.world, setting.present)

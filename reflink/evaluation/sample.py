@@ -35,8 +35,6 @@ VERDICTS: Final[dict[str, str]] = {
 }
 #: Confidence levels of the table, in the order of paper 003.
 LEVELS: Final = (0.99, 0.95)
-#: Papers drawn for each link wanted, one link a paper, in case papers cite the same work.
-_SPARE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +53,18 @@ def draw(rows: Iterable[Row], size: int, seed: int = 1) -> list[Row]:
 
 
 def draw_apart(rows: Iterable[Row], size: int, seed: int = 1) -> list[Row]:
-    """Return ``size`` linked rows of different papers to different works, drawn at random, or fewer: as in paper 004.
+    """Return ``size`` linked rows of different papers to different works, drawn at random: as in paper 004.
 
-    ``rows``: those of a paper adjacent.
+    Fewer if each other link is of a drawn paper or to a drawn work. ``rows``: those of a paper adjacent; all linked rows are
+    held in memory.
     """
-    papers = (
-        (_place(paper, seed), sorted((row for row in some if row.cited), key=lambda row: _place(row.reference, seed)))
-        for paper, some in groupby(rows, attrgetter("citing"))
-    )
+    papers = {paper: list(some) for paper, some in groupby((row for row in rows if row.cited), attrgetter("citing"))}
     found: dict[str, Row] = {}
-    for _, some in nsmallest(_SPARE * size, (paper for paper in papers if paper[1]), key=lambda paper: paper[0]):
-        row = next((row for row in some if row.cited not in found), None)
-        if row is not None and row.cited and len(found) < size:
+    for paper in sorted(papers, key=lambda paper: _place(paper, seed)):
+        if len(found) == size:
+            break
+        free = [row for row in papers[paper] if row.cited not in found]
+        if free and (row := min(free, key=lambda row: _place(row.reference, seed))).cited:
             found[row.cited] = row
     return list(found.values())
 
@@ -119,7 +117,7 @@ def write(path: Path, verdicts: Iterable[LinkVerdict]) -> None:
 def accuracy(sample: Sequence[Row], verdicts: Iterable[LinkVerdict]) -> dict[str, Any]:
     """Return the accuracy of the sample's links that have a verdict, and its intervals by confidence level and method.
 
-    ``accuracy``: right / (right + wrong). ``at_least``: the same if the links that nobody could tell were all wrong. Of several
+    ``accuracy``: right / (right + wrong). ``at_least``: the same if all unclear links were wrong. Of several
     verdicts on a link the last counts.
     """
     given = {(each.reference, each.cited): each.verdict for each in verdicts}

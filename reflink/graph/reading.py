@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 
 from reflink.catalog.reading import DAMAGED, unpacked
-from reflink.errors import BadRecord
+from reflink.errors import BadRecord, ExportFailed
 from reflink.graph.formats import JsonLines
 from reflink.graph.mentions import Mentions
 from reflink.graph.newest import Newest
@@ -20,17 +20,27 @@ _TABLE: Final = "table"
 
 
 def newest_links(path: Path) -> Iterator[Row]:
-    """Yield the newest row of each reference, in the order of the references' ids, so those of a paper are adjacent.
+    """Yield the newest row of each reference of each paper, in the order of papers and references: a paper's are adjacent.
 
     ``path``: links as JSON lines, plain or gzip, of ``reflink link --json``, ``reflink export`` or ``reflink-worker export``,
-    or an export's folder. Of several lines about a reference the last counts. Raises BadRecord with file and line, OSError.
+    or an export's folder. Of several lines about a reference the last counts. Raises BadRecord with file and line, OSError, and
+    ExportFailed if the temporary folder cannot hold the links.
     """
-    with TemporaryDirectory() as folder, Newest(Path(folder) / _TABLE) as table:
+    with TemporaryDirectory() as folder:
+        try:
+            yield from _newest(path, Path(folder) / _TABLE)
+        except ExportFailed as error:
+            raise ExportFailed(f"{path}: cannot be sorted in {folder}: is the disk full? It must hold the links") from error
+
+
+def _newest(path: Path, folder: Path) -> Iterator[Row]:
+    with Newest(folder) as table:
         for number, line in _lines(_within(path, JsonLines.FILE, "jsonl")):
             try:
-                table.put(read(line, bare=True).reference.encode(), line, (1, number))
+                row = read(line, bare=True)
             except BadRecord as error:
                 raise BadRecord(f"{path}, line {number}: {error}") from None
+            table.put(f"{row.citing}\0{row.reference}".encode(), line, (1, number))
         for _, _, value in table.rows():
             yield read(value, bare=True)
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 NAME: Final = "kdd"
 HELP: Final = """Find the citation graph of LaTeX sources, and compare it with the true one as KDD Cup 2003 did.
 
-Each reference is linked to one of the candidate papers. An edge is a pair of arXiv numbers. accuracy: share of the predicted
+Each reference is linked to one paper of the collection. An edge is a pair of arXiv numbers. accuracy: share of the predicted
 edges that are in the true graph. difference: edges that only one of both has. Repeated edges count once; a paper that cites
-itself is an edge like others. A candidate has a place of print if its metadata have volume and first page. docs/papers.md has
+itself is an edge like others. A paper has a locator if its metadata have volume and first page. docs/papers.md has
 results.
 
 examples:
@@ -51,24 +51,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--metadata", type=Path, metavar="FOLDER|WORKS",
-        help="the candidate papers: a folder of arXiv's .abs files, or works with arXiv ids as JSON lines (default: titles, "
-        "authors and years in the sources themselves)",
+        help="the papers of the collection: a folder of arXiv's .abs files, or works with arXiv ids as JSON lines (default: "
+        "titles, authors and years in the sources themselves)",
     )  # fmt: skip
     parser.add_argument("--archive", default="hep-ph", help="the archive of the numbers (default: hep-ph)")
     parser.add_argument(
-        "--catalog", type=Path, metavar="DIR", help="keep the catalog of the candidates here (default: a temporary folder)"
-    )
+        "--out", type=Path, metavar="DIR",
+        help="keep the catalog of the collection here; an existing catalog is renamed to DIR.previous (default: a temporary "
+        "folder)",
+    )  # fmt: skip
     parser.add_argument("--vectors-from", type=Path, metavar="DIR", help="a catalog whose vectors are reused for equal texts")
     parser.add_argument("--no-vectors", action="store_true", help="no vectors: needs no model (default if there is no model)")
     parser.add_argument("--identifiers", action="store_true", help="keep identifiers in references: the cup removed them")
     parser.add_argument("--min-probability", type=probability, metavar="P", help="min probability of a link (default: 0.5)")
     parser.add_argument(
         "--absent", type=absent_share, default=0.5, metavar="SHARE",
-        help="share of references whose work is not a candidate (default: 0.5)",
+        help="share of references whose work is not in the collection (default: 0.5)",
     )  # fmt: skip
     parser.add_argument(
         "--versions", choices=("report", "link"), default="report",
-        help="where the best candidate is another version of the cited work: no link, or a link to it (default: report)",
+        help="where the best match is another version of the cited work: no link, or a link to it (default: report)",
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here; all shares are fractions")
     add_model(parser)
@@ -110,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _catalog(args: argparse.Namespace, on_error: Any) -> Iterator[tuple[Catalog, Encoder | None]]:
-    """Build and open the catalog of the candidates, with vectors if there is a model."""
+    """Build and open the catalog of the collection, with vectors if there is a model."""
     from reflink.catalog import Catalog
     from reflink.catalog.build import build
     from reflink.entities import Work
@@ -128,8 +130,8 @@ def _catalog(args: argparse.Namespace, on_error: Any) -> Iterator[tuple[Catalog,
                     file.write(work.to_json() + b"\n")
                 else:
                     on_error("metadata", work)
-        out = args.catalog or folder / "catalog"
-        build(listed, out, encoder=encoder, cache=args.vectors_from, keep_previous=False)
+        out = args.out or folder / "catalog"
+        build(listed, out, encoder=encoder, cache=args.vectors_from)
         yield Catalog.open(out), encoder
     finally:
         shutil.rmtree(folder)
@@ -167,15 +169,15 @@ def _show(measured: Mapping[str, Any]) -> None:
         )  # fmt: skip
     out.print(shown)
     out.print()
-    parts = table([("recall of true edges to candidates", None), ("with a place of print", None), ("without", None)])
+    parts = table([("recall of true edges to papers", None), ("with a locator", None), ("without", None)])
     for row in measured["rows"]:
-        parts.add_row(row["approach"], _share(row, "recall_placed"), _share(row, "recall_unplaced"))
+        parts.add_row(row["approach"], _share(row, "recall_with_locator"), _share(row, "recall_without_locator"))
     out.print(parts)
     out.print()
     out.print(
         f"{measured['papers']:,} papers, {measured['unread']:,} unread, {measured['without_references']:,} without "
-        f"references; {measured['references']:,} references, {measured['candidates']:,} candidates; "
-        f"{measured['edges']:,} true edges, {measured['reachable']:,} of them from a paper read to a candidate"
+        f"references; {measured['references']:,} references, {measured['collection']:,} papers in the collection; "
+        f"{measured['edges']:,} true edges, {measured['reachable']:,} of them from these papers to the collection"
     )
     for name, title in (("sections", "bibliography"), ("entries", "entry")):
         rows = table([(f"pattern of the {title}", None), ("files", None), ("the paper's", None)])

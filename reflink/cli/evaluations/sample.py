@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from reflink.cli.keys import Keys
     from reflink.entities import Reference, Work
+    from reflink.evaluation.sample import LinkVerdict
     from reflink.graph.rows import Row
     from reflink.terminal import Terminal
 
@@ -72,13 +73,15 @@ def run(args: argparse.Namespace) -> int:
     if not drawn:
         raise BadRecord(f"{args.links}: no links")
     if len(drawn) < args.size:
-        complain(f"{args.links}: only {len(drawn)} links can be drawn")
+        why = "each other link shares a paper or a work with one of them" if args.apart else "there are no others"
+        complain(f"{args.links}: only {len(drawn)} links drawn: {why}")
     references = sample.references_of(args.references, (row.reference for row in drawn))
     if lacking := [row.reference for row in drawn if row.reference not in references]:
         raise BadRecord(f"{args.references}: {len(lacking)} references of the sample are missing, such as {lacking[0]}")
     works = _works(args.catalog, {row.cited or "" for row in drawn})
-    figures = _agreement(drawn, references, works) if args.agreement else _asked(drawn, references, works, args)
+    figures = _agreement(drawn, references, works) if args.agreement else _by_person(drawn, references, works, args)
     if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     return OK
 
@@ -95,13 +98,14 @@ def _works(path: Path, ids: set[str]) -> dict[str, Work]:
     return {listing.work.id: listing.work for listing in read_works(path) if listing.work.id in ids}
 
 
-def _asked(
+def _by_person(
     drawn: Sequence[Row], references: Mapping[str, Reference], works: Mapping[str, Work], args: argparse.Namespace
 ) -> dict[str, Any]:
     from reflink.cli.keys import keys
     from reflink.evaluation import sample
 
-    path = args.verdicts or args.links.with_name(f"{args.links.name}.verdicts.jsonl")
+    links = args.links.resolve()
+    path = args.verdicts or links.with_name(f"{links.name}.verdicts.jsonl")
     with keys() as key:
         verdicts = ask(drawn, references, works, path, console(), key, date.today().isoformat())
     figures = sample.accuracy(drawn, verdicts)
@@ -117,7 +121,7 @@ def ask(
     console: Terminal,
     key: Keys,
     today: str,
-) -> list[Any]:
+) -> list[LinkVerdict]:
     """Ask for a verdict on each link without one, and keep it in ``path`` at once; return all verdicts of the file."""
     from reflink.cli.dialogue import Buttons, Dialogue
     from reflink.cli.sidebyside import side_by_side
@@ -125,7 +129,7 @@ def ask(
 
     given = read(path)
     known = {(each.reference, each.cited) for each in given}
-    asked = [row for row in drawn if (row.reference, row.cited) not in known]
+    unread = [row for row in drawn if (row.reference, row.cited) not in known]
 
     def shown(row: Row, where: str) -> Panel:
         reference, cited = references[row.reference], row.cited or ""
@@ -141,8 +145,8 @@ def ask(
         given.pop()
         write(path, given)
 
-    left = Dialogue(Buttons(KEYS, VERDICTS, _LINE, back="b", skip=None), shown, give, take).run(asked, console, key)
-    console.print(f"{len(asked) - left} new verdicts in {path}; {left} links left")
+    left = Dialogue(Buttons(KEYS, VERDICTS, _LINE, back="b", skip=None), shown, give, take).run(unread, console, key)
+    console.print(f"{len(unread) - left} new verdicts in {path}; {left} links left")
     return given
 
 

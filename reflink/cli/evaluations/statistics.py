@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     figures = statistics(newest_links(args.links), mentions(contexts) if contexts else {}).to_dict()
     _show(figures, console())
     if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if args.plot:
         args.plot.mkdir(parents=True, exist_ok=True)

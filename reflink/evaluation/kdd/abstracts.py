@@ -1,4 +1,4 @@
-"""The metadata of the candidate papers: arXiv's .abs files, or works as JSON lines."""
+"""The metadata of the papers of the collection: arXiv's .abs files, or works as JSON lines."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def read_abstract(text: str, name: str, archive: str) -> Work:
     reading = Reading({}, _LATEX)
     stated = {key: " ".join(reading.plain(value).split()) for key, value in fields.items() if key in ("Title", "Author")}
     authors, groups = _people(stated.get("Author", ""))
-    submitted, printed = _submitted(fields.get("Date", ""), arxiv), _journal(fields.get("Journal-ref", ""))
-    year = printed.pop("year", None)
+    submitted, journal = _submitted(fields.get("Date", ""), arxiv), _journal(fields.get("Journal-ref", ""))
+    year = journal.pop("year", None)
     return Work.from_dict({
         "id": f"arxiv:{arxiv}", "ids": Ids(arxiv=arxiv), "title": stated.get("Title") or None, "authors": authors,
         "collectives": groups, "year": int(year) if year else submitted,
-        "online_year": submitted if year and int(year) != submitted else None, **printed,
+        "online_year": submitted if year and int(year) != submitted else None, **journal,
     })  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def _people(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _journal(text: str) -> dict[str, str]:
-    """Return venue, volume, first page and year of a Journal-ref, of its first place of print; {} if it shows none."""
+    """Return venue, volume, first page and year of the first article that a Journal-ref names; {} if it shows none."""
     first = text.split(";")[0]
     years = _YEAR.findall(first)
     if found := _LOCATOR.match(first):

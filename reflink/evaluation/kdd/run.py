@@ -1,4 +1,4 @@
-"""The task of the cup: edges from LaTeX sources, by reflink and by rules, compared with the true graph."""
+"""The task of the cup: edges from LaTeX sources, by reflink and by baselines, compared with the true graph."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from reflink.entities import Reference
 from reflink.errors import ReflinkError
 from reflink.evaluation.bootstrap import intervals
+from reflink.evaluation.kdd.authors import BASELINES, ByAuthors
 from reflink.evaluation.kdd.graph import Comparison, Edge, paper_number
 from reflink.evaluation.kdd.papers import Source
 from reflink.evaluation.kdd.patterns import Patterns
-from reflink.evaluation.kdd.rules import RULES, ByAuthors
 from reflink.identifiers import normalise_arxiv
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def paper_numbers(catalog: Catalog, archive: str) -> dict[str, str]:
 
 @dataclass
 class Result:
-    """The edges of each approach, and counts of what they were found from. ``candidates``: numbers of the papers to link to.
+    """The edges of each approach, and counts of what they were found from. ``collection``: numbers of the papers to link to.
 
-    ``placed``: of the candidates whose metadata have a place of print: volume and first page.
+    ``with_locator``: of the papers of the collection whose metadata have volume and first page.
     """
 
-    candidates: frozenset[str]
-    placed: frozenset[str]
+    collection: frozenset[str]
+    with_locator: frozenset[str]
     predicted: dict[str, set[Edge]] = field(default_factory=dict)
     papers: int = 0
     unread: int = 0
@@ -77,17 +77,17 @@ def predict(
 ) -> Result:
     """Link the references of all papers. An edge is a link to a paper of the archive; links to other works are ``outside``."""
     catalog = linker.catalog
-    numbers, rules = paper_numbers(catalog, archive), ByAuthors(catalog)
-    printed = {catalog.canonical(work.id) for work in catalog if work.volume and work.fpage}
-    placed = frozenset(number for cited, number in numbers.items() if cited in printed)
-    result = Result(frozenset(numbers.values()), placed, {REFLINK: set(), **{rule.name: set() for rule in RULES}})
+    numbers, by_authors = paper_numbers(catalog, archive), ByAuthors(catalog)
+    located = {catalog.canonical(work.id) for work in catalog if work.volume and work.fpage}
+    with_locator = frozenset(number for cited, number in numbers.items() if cited in located)
+    result = Result(frozenset(numbers.values()), with_locator, {REFLINK: set(), **{each.name: set() for each in BASELINES}})
     for batch in _batches(_counted(sources, result, on_error)):
         began = time.perf_counter()
         links = linker.link([reference for _, reference in batch])
         result.seconds += time.perf_counter() - began
         for (citing, reference), link in zip(batch, links, strict=True):
             result.outcomes[link.method or link.unresolved or ""] += 1
-            found = {REFLINK: link.cited, **{rule.name: rules.link(reference, rule) for rule in RULES}}
+            found = {REFLINK: link.cited, **{each.name: by_authors.link(reference, each) for each in BASELINES}}
             for approach, cited in found.items():
                 number = numbers.get(catalog.canonical(cited)) if cited else None
                 if number is not None:
@@ -127,12 +127,13 @@ def _batches(given: Iterator[tuple[str, Reference]]) -> Iterator[list[tuple[str,
 def figures(result: Result, true: Set[Edge]) -> dict[str, Any]:
     """Return the rows of Table 5.7, the published ones apart, and the counts.
 
-    ``reachable``: the true edges whose citing paper was given and whose cited paper is a candidate; ``placed`` and ``unplaced``
-    those whose candidate has a place of print, or none. Intervals: 95%, by the bootstrap over citing papers.
+    ``reachable``: the true edges whose citing paper was given, read or not, and whose cited paper is in the collection;
+    ``with_locator`` and ``without_locator``: those whose cited paper has a locator, or none. Intervals: 95%, by the bootstrap
+    over citing papers.
     """
-    reachable = {edge for edge in true if edge[0] in result.citing and edge[1] in result.candidates}
-    placed = {edge for edge in reachable if edge[1] in result.placed}
-    parts = {"reachable": reachable, "placed": placed, "unplaced": reachable - placed}
+    reachable = {edge for edge in true if edge[0] in result.citing and edge[1] in result.collection}
+    with_locator = {edge for edge in reachable if edge[1] in result.with_locator}
+    parts = {"reachable": reachable, "with_locator": with_locator, "without_locator": reachable - with_locator}
     rows = []
     for approach, predicted in result.predicted.items():
         compared = Comparison.of(true, predicted).to_dict()
@@ -142,7 +143,7 @@ def figures(result: Result, true: Set[Edge]) -> dict[str, Any]:
         })  # fmt: skip
     return {
         "rows": rows, "published": list(PUBLISHED), "papers": result.papers, "unread": result.unread,
-        "without_references": result.without_references, "references": result.references, "candidates": len(result.candidates),
+        "without_references": result.without_references, "references": result.references, "collection": len(result.collection),
         **{name: len(edges) for name, edges in parts.items()}, "links_outside": result.outside,
         "outcomes": dict(result.outcomes.most_common()),
         "ms_per_reference": 1e3 * result.seconds / result.references if result.references else None,

@@ -27,7 +27,7 @@ from reflink.lexical.titles import S2ORC
 #: Makes a rule of a catalog's works, the papers that cite each work, and the threshold of a rule that has one.
 Maker = Callable[[Sequence[Work], Mapping[str, Collection[str]], float], Rule]
 
-RULES: Final[dict[str, Maker]] = {
+RIVALS: Final[dict[str, Maker]] = {
     "titlematch": lambda works, citing, threshold: EqualTitles(works),
     "s2orc": lambda works, citing, threshold: SimilarTitles(works, threshold),
     "unarxive": lambda works, citing, threshold: TitleAndAuthor(works, citing),
@@ -47,7 +47,7 @@ def evaluate_rule(
     threshold: float | None = None,
     adjudicated: Path | None = None,
 ) -> Evaluation:
-    """Link every query in each world by the rule ``name`` of RULES; encodes nothing.
+    """Link every query in each world by the rule ``name`` of RIVALS; encodes nothing.
 
     ``threshold``: of the rule ``s2orc``, the publication's by default. The other arguments are those of
     `reflink.evaluation.run.evaluate`. Raises BadRecord.
@@ -64,12 +64,12 @@ def evaluate_rule(
     for setting in settings_of(worlds, present, shares=shares):
         lacks = groups.lacking(setting)
         kept = [listing.work for listing in listings if listing.work.id not in lacks]
-        rule = RULES[name](kept, citing, S2ORC if threshold is None else threshold)
+        rule = RIVALS[name](kept, citing, S2ORC if threshold is None else threshold)
         measured = {setting.name: given}
         if fields_hidden and setting.name in worlds:
             measured[f"raw_only.{setting.name}"] = [hidden(reference) for reference in given]
-        for title, asked in measured.items():
-            links = _linked(rule, asked, f"{name}, {title}")
+        for title, cited in measured.items():
+            links = _linked(rule, cited, f"{name}, {title}")
             outcomes[title] = [
                 outcome_of(
                     query, link, groups.same(query.truth), contents=has, suspect=suspected.get(query.reference.id),
@@ -77,7 +77,7 @@ def evaluate_rule(
                 )
                 for query, link, has in zip(queries, links, contents, strict=True)
             ]  # fmt: skip
-            times[title] = seconds(rule.link, asked, tracked, f"{name}, {title}")
+            times[title] = seconds(rule.link, cited, tracked, f"{name}, {title}")
         del rule  # keep one index in memory at a time
     about = {
         "policy": name, "works": len(listings), "queries": len(queries), "identifiers": identifiers, "present": present,

@@ -85,20 +85,30 @@ def test_a_share_depends_on_names_alone() -> None:
     assert 0 <= share("x") < 1
 
 
-def test_edges_are_between_papers_and_candidates(tmp_path: Path) -> None:
+def test_edges_are_between_papers_and_the_collection(tmp_path: Path) -> None:
     data = shared_data()
     counts = write(
-        data / "works.jsonl.gz", data / "references_dev.jsonl.gz", tmp_path / "corpus", papers=20, candidates=600, seed=1
+        data / "works.jsonl.gz", data / "references_dev.jsonl.gz", tmp_path / "corpus", papers=20, collection=600, seed=1
     )
     edges = read_graph(tmp_path / "corpus" / "edges").edges
     papers = {number for number, _ in paper_files(tmp_path / "corpus" / "papers")}
-    candidates = {path.stem for path in (tmp_path / "corpus" / "abstracts").glob("*.abs")}
+    collection = {path.stem for path in (tmp_path / "corpus" / "abstracts").glob("*.abs")}
     assert counts["papers"] == len(papers) == 20
-    assert counts["candidates"] == len(candidates) == 600
+    assert counts["collection"] == len(collection) == 600
     assert counts["edges"] == len(edges) > 20
     assert {citing for citing, _ in edges} == papers
-    assert {cited for _, cited in edges} <= candidates
+    assert {cited for _, cited in edges} <= collection
     assert counts["references"] > counts["edges"]
+
+
+def test_an_existing_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["kdd", "--works", "w", "--references", "r", "--folder", str(tmp_path)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert f"{tmp_path} exists" in capsys.readouterr().err
 
 
 @pytest.mark.full
@@ -107,7 +117,7 @@ def test_the_command_renders_and_evaluates(tmp_path: Path, capsys: pytest.Captur
     written = tmp_path / "figures.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "sys.argv", ["kdd", "--papers", "15", "--candidates", "500", "--json", str(written), "--", "--no-vectors"]
+            "sys.argv", ["kdd", "--papers", "15", "--collection", "500", "--json", str(written), "--", "--no-vectors"]
         )
         assert main() == 0
     measured = orjson.loads(written.read_bytes())

@@ -15,7 +15,7 @@ from benchmarks.lexical import limits
 from benchmarks.stages import bounds, measure
 from benchmarks.stages.__main__ import main
 from benchmarks.stages.bounds import Machine, bitmaps_added
-from benchmarks.stages.catalogs import Protocol, protocol, write
+from benchmarks.stages.catalogs import Protocol, digest, protocol, write
 from benchmarks.stages.plot import draw, spread
 from reflink.evaluation.records import read_works
 from reflink.lexical.cpu.vectors import ROWS
@@ -80,6 +80,19 @@ def test_a_catalog_is_the_beginning_of_a_larger_one(made: Protocol, tmp_path: Pa
         assert len(lines[count]) == count
     for fewer, more in pairwise(lines.values()):
         assert more[: len(fewer)] == fewer
+
+
+def test_catalogs_of_other_inputs_have_another_name(references: Path, tmp_path: Path):
+    works, fewer = tmp_path / "works.jsonl", tmp_path / "references.jsonl"
+    works.write_bytes(b"".join(WORKS.read_bytes().splitlines(keepends=True)[:-1]))
+    fewer.write_bytes(b"".join(references.read_bytes().splitlines(keepends=True)[:-1]))
+    names = [
+        digest(WORKS, references, HELD_OUT), digest(WORKS, references, HELD_OUT + 1), digest(works, references, HELD_OUT),
+        digest(WORKS, fewer, HELD_OUT),
+    ]  # fmt: skip
+    assert len({*names}) == 4
+    works.write_bytes(WORKS.read_bytes())
+    assert digest(works, references, HELD_OUT) == names[0], "the content counts, not the file's name"
 
 
 # Bounds
@@ -159,6 +172,8 @@ def test_the_command_measures_every_stage_and_keeps_the_catalogs(
     assert all(stage in printed for stage in measure.STAGES)
     assert (tmp_path / "plot.svg").stat().st_size > 1000
 
+    inputs = digest(WORKS, references, HELD_OUT)
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {f"300-{inputs}", f"2600-{inputs}"}
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("*")}
     assert main(given) == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("*")} == before

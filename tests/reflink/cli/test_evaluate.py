@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from reflink.cli.evaluate import RULES
+from reflink.cli.evaluate import RIVALS
 from reflink.evaluation import run
 from reflink.evaluation.rivals import running
 from reflink.evaluation.vectors import CachedEncoder
@@ -23,9 +23,14 @@ def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def inputs(tmp_path: Path) -> tuple[object, ...]:
+def data(tmp_path: Path) -> tuple[object, ...]:
     works, references = small_world(tmp_path)
-    return "evaluate", "--catalog", works, "--references", references, "--cache", tmp_path / "cache"
+    return "evaluate", "--catalog", works, "--references", references
+
+
+@pytest.fixture
+def inputs(data: tuple[object, ...], tmp_path: Path) -> tuple[object, ...]:
+    return *data, "--cache", tmp_path / "cache"
 
 
 def test_the_default_measures_two_worlds_without_tables(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
@@ -116,13 +121,14 @@ def test_help_explains_the_options(reflink: Reflink) -> None:
     assert "reflink evaluate --catalog" in shown
 
 
-@pytest.mark.parametrize("policy", RULES)
+@pytest.mark.parametrize("policy", RIVALS)
 def test_a_rule_of_another_publication_links_the_same_queries_without_a_model(
-    reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+    reflink: Reflink, data: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
     monkeypatch.setattr(run, "default_encoder", None)
+    monkeypatch.chdir(tmp_path)
     figures, ours, outcomes = tmp_path / "figures.json", tmp_path / "ours.json", tmp_path / "outcomes.jsonl"
-    answer = reflink(*inputs, "--policy", policy, "--json", figures, "--outcomes", outcomes, "--fields-hidden")
+    answer = reflink(*data, "--policy", policy, "--json", figures, "--outcomes", outcomes, "--fields-hidden")
     assert answer.code == 0, answer.err
     measured = orjson.loads(figures.read_bytes())
     assert measured.keys() == {"closed", "open", "raw_only", "about"}
@@ -130,7 +136,7 @@ def test_a_rule_of_another_publication_links_the_same_queries_without_a_model(
     assert (measured["open"]["precision"], measured["open"]["recall"], measured["open"]["false_link"]) == (1, 1, 0)
     assert measured["open"]["precision_interval"][1] == 1
     assert measured["about"]["policy"] == policy
-    assert not (tmp_path / "cache").exists(), "nothing was encoded"
+    assert not (tmp_path / ".cache").exists(), "nothing was encoded"
     time = measured["open"]["time"]
     assert time["timed"].keys() == {"alone", "in_batches", "batch", "threads", "load"}
     assert min(time["seconds"], time["seconds_in_batches"]) > 0
@@ -138,14 +144,14 @@ def test_a_rule_of_another_publication_links_the_same_queries_without_a_model(
     lines = [orjson.loads(line) for line in outcomes.read_bytes().splitlines()]
     assert {line["world"] for line in lines} == {"closed", "open", "raw_only.closed", "raw_only.open"}
     monkeypatch.setattr(run, "default_encoder", lambda cache: CachedEncoder(Hashed(), cache))
-    assert reflink(*inputs, "--json", ours).code == 0
+    assert reflink(*data, "--cache", tmp_path / "cache", "--json", ours).code == 0
     own = orjson.loads(ours.read_bytes())
     for world in ("closed", "open"):  # a rule has no probabilities
         assert own[world].keys() - {"calibration", "thresholds"} == measured[world].keys() - {"time"}
 
 
 def test_the_rules_on_the_command_line_are_those_that_exist() -> None:
-    assert set(RULES) == running.RULES.keys()
+    assert set(RIVALS) == running.RIVALS.keys()
 
 
 @pytest.mark.parametrize(
@@ -155,20 +161,21 @@ def test_the_rules_on_the_command_line_are_those_that_exist() -> None:
         (("--policy", "s2orc", "--accept", 0.9), "--policy s2orc has no --accept"),
         (("--policy", "s2orc", "--profile", "paper"), "--policy s2orc has no --profile"),
         (("--policy", "unarxive", "--threshold", 0.9), "--policy unarxive has no --threshold"),
+        (("--policy", "s2orc", "--cache", "x"), "--policy s2orc has no --cache"),
         (("--policy", "mine"), "invalid choice"),
     ],
 )
 def test_a_rule_has_no_options_of_reflinks_policy(
-    reflink: Reflink, inputs: tuple[object, ...], options: tuple[object, ...], message: str
+    reflink: Reflink, data: tuple[object, ...], options: tuple[object, ...], message: str
 ) -> None:
-    answer = reflink(*inputs, *options)
+    answer = reflink(*data, *options)
     assert answer.code == 2
     assert message in answer.err
 
 
-def test_the_threshold_of_s2orc_can_be_another(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
+def test_the_threshold_of_s2orc_can_be_another(reflink: Reflink, data: tuple[object, ...], tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    assert reflink(*inputs, "--policy", "s2orc", "--threshold", 1, "--world", "closed", "--json", figures).code == 0
+    assert reflink(*data, "--policy", "s2orc", "--threshold", 1, "--world", "closed", "--json", figures).code == 0
     measured = orjson.loads(figures.read_bytes())
     assert measured["closed"]["error"] == 1, "no s is above 1"
     assert measured["about"]["threshold"] == 1

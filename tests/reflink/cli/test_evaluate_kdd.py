@@ -45,15 +45,17 @@ def test_the_row_of_reflink_stands_beside_the_published_ones(
 
 
 def test_the_catalog_is_kept_where_it_is_wanted(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
-    assert reflink(*inputs, "--metadata", tmp_path / "abstracts", "--catalog", tmp_path / "catalog").code == 0
+    assert reflink(*inputs, "--out", tmp_path / "catalog").code == 0
+    assert reflink(*inputs, "--metadata", tmp_path / "abstracts", "--out", tmp_path / "catalog").code == 0
     answer = reflink("catalog", "find", tmp_path / "catalog", "--id", "arxiv:hep-ph/9307001", "--json")
     assert [each["title"] for each in answer.json] == ["Nucleons"]
+    assert (tmp_path / "catalog.previous").is_dir(), "the replaced catalog is kept"
 
 
-def test_the_papers_themselves_are_the_candidates_without_metadata(reflink: Reflink, inputs: tuple[object, ...]) -> None:
+def test_the_papers_themselves_are_the_collection_without_metadata(reflink: Reflink, inputs: tuple[object, ...]) -> None:
     answer = reflink(*inputs)
     assert answer.code == 0
-    assert "1 papers, 0 unread, 0 without references; 2 references, 1 candidates" in answer.out
+    assert "1 papers, 0 unread, 0 without references; 2 references, 1 papers in the collection" in answer.out
 
 
 def test_unreadable_files_are_named_and_counted(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_the_sample_is_read_and_its_accuracy_printed(
     reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     press(monkeypatch, "rrbwcr")
-    figures = tmp_path / "figures.json"
+    figures = tmp_path / "new" / "figures.json"
     answer = reflink(*inputs, "--size", 4, "--json", figures)
     assert answer.code == 0, answer.err
     # The second answer is taken back: right, wrong, unclear, right.
@@ -58,6 +58,19 @@ def test_the_sample_is_read_and_its_accuracy_printed(
     assert [each["verdict"] for each in verdicts] == ["right", "wrong", "unclear", "right"]
     for text in ("4 of 4", "as cited", "linked", "≠ 3", "= 199", "Wilson", "Jeffreys", "accuracy 0.6667", "wrong 0.5000"):
         assert text in answer.out, text
+
+
+def test_the_verdicts_on_a_folder_named_by_a_dot_are_beside_it(
+    reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "exported"
+    folder.mkdir()
+    (tmp_path / "links.jsonl").rename(folder / "links.jsonl")
+    monkeypatch.chdir(folder)
+    press(monkeypatch, "r")
+    answer = reflink(*inputs[:2], ".", *inputs[3:], "--size", 1)
+    assert answer.code == 0, answer.err
+    assert (tmp_path / "exported.verdicts.jsonl").exists()
 
 
 def test_an_interrupted_dialogue_continues(
@@ -87,11 +100,12 @@ def test_works_may_be_a_catalogs_folder(
 def test_agreement_needs_no_person(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     answer = reflink(*inputs, "--agreement", "--json", figures)
-    assert "only 16 links can be drawn" in answer.err
+    assert "only 16 links drawn: there are no others" in answer.err
     found = orjson.loads(figures.read_bytes())
     assert (found["links"], found["title"], found["authors"]) == (16, 0.5, 1.0)
     assert answer.out.count("titles disagree") == 8
-    apart = reflink(*inputs, "--agreement", "--apart", "--size", 8)
+    apart = reflink(*inputs, "--agreement", "--apart", "--size", 9)
+    assert "only 8 links drawn: each other link shares a paper or a work" in apart.err
     assert apart.out.splitlines()[-3] == "8 links"
 
 
@@ -107,7 +121,7 @@ def test_what_is_missing_is_named(reflink: Reflink, inputs: tuple[object, ...], 
 
 
 def test_statistics_are_printed_and_drawn(reflink: Reflink, inputs: tuple[object, ...], tmp_path: Path) -> None:
-    figures, pictures = tmp_path / "figures.json", tmp_path / "pictures"
+    figures, pictures = tmp_path / "new" / "figures.json", tmp_path / "pictures"
     contexts = tmp_path / "contexts.jsonl"
     answer = reflink("evaluate", "statistics", inputs[2], "--contexts", contexts, "--json", figures, "--plot", pictures)
     assert answer.code == 0, answer.err

@@ -11,7 +11,7 @@ def test_titles_agree_but_for_case_spaces_and_special_characters() -> None:
     assert titles_agree(cited, work("w", "the Role of gamma rays in Muller cells."))
     assert not titles_agree(cited, work("w", "The role of gamma rays in Muller cells: a review"))
     assert not titles_agree(cited, work("w", None))
-    assert not titles_agree(reference(raw_text="p. 7"), work("w", None)), "no title is no agreement"
+    assert not titles_agree(reference(raw_text="p. 7"), work("w", None)), "without a title nothing agrees"
 
 
 def test_authors_agree_if_they_overlap_substantially() -> None:
@@ -22,6 +22,8 @@ def test_authors_agree_if_they_overlap_substantially() -> None:
     assert not authors_agree(cited, work("w", None))
     assert not authors_agree(reference(), work("w", None, "A"))
     assert authors_agree(reference(last_names=["Müller"]), work("w", None, "MULLER"))
+    assert not authors_agree(reference(last_names=["…"]), work("w", None, "—")), "no letters to compare"
+    assert not authors_agree(reference(last_names=["…", "A"]), work("w", None, "—", "B"))
 
 
 def test_fields_are_recognised_where_none_are_tagged() -> None:

@@ -12,7 +12,7 @@ from sklearn.calibration import calibration_curve
 
 from reflink.evaluation.calibration import BINS, calibration, error_of, reliability, sweep, thresholds
 from reflink.evaluation.outcomes import Outcome
-from reflink.evaluation.rule import rule_figures
+from reflink.evaluation.threshold import threshold_figures
 from tests.reflink.evaluation.outcomes import drawn, outcome
 
 
@@ -101,7 +101,7 @@ def test_the_published_rule_links_from_its_threshold_on() -> None:
         return Outcome(made.rid, made.kind, present, right, made.link.model_copy(update={"score": score}), right)
 
     outcomes = [near(0.95), near(0.9), near(0.7), near(0.85, present=False, right=False), outcome(None, p=None, refused=None)]
-    found = rule_figures(outcomes, 0.8)
+    found = threshold_figures(outcomes, 0.8)
     assert (found["threshold"], found["precision"], found["recall"], found["false_link"]) == (0.8, 0.666667, 0.5, 1)
     assert found["best"]["threshold"] == 0.5
     assert found["thresholds"][-1]["recall"] == 0

@@ -59,6 +59,13 @@ def test_links_drawn_apart_share_no_paper_and_no_work(size: int, seed: int) -> N
     assert draw_apart(ROWS, size, seed) == drawn
 
 
+def test_a_work_that_most_papers_cite_does_not_limit_the_draw() -> None:
+    rows = [row(f"p{n}#1", "all" if n < 900 else f"w{n}") for n in range(1000)]
+    assert len(draw_apart(rows, 50)) == 50
+    assert len(draw_apart(rows, 200)) == 101
+    assert draw_apart(rows, 80)[:50] == draw_apart(rows, 50), "a larger sample extends it"
+
+
 def verdict(name: str, given_: str) -> LinkVerdict:
     return LinkVerdict(name, "w", given_, "2026-11-26")
 

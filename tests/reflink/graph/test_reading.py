@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import orjson
@@ -10,6 +12,7 @@ import pytest
 
 from reflink.cli import main
 from reflink.errors import BadRecord
+from reflink.evaluation.citations import statistics
 from reflink.graph.reading import mentions, newest_links
 
 
@@ -23,6 +26,36 @@ def test_of_several_lines_about_a_reference_the_last_counts(tmp_path: Path, pack
     path = tmp_path / "links"
     path.write_bytes(gzip.compress(data) if packed else data)
     assert [(row.reference, row.cited) for row in newest_links(path)] == [("a", None), ("b", "v")]
+
+
+def test_the_references_of_a_paper_are_adjacent_whatever_their_ids(tmp_path: Path) -> None:
+    path = tmp_path / "links"
+    path.write_bytes(b"".join(line(f"r{n}", "w", citing) for n, citing in enumerate("ABABA")))
+    assert [(row.citing, row.reference) for row in newest_links(path)] == [
+        ("A", "r0"), ("A", "r2"), ("A", "r4"), ("B", "r1"), ("B", "r3"),
+    ]  # fmt: skip
+    found = statistics(newest_links(path), {})
+    assert (found.papers, found.citing.counts) == (2, {2: 1})
+
+
+def test_a_full_temporary_folder_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "links"
+    path.write_bytes(b"".join(line(f"r{n}", "w" * 100) for n in range(3000)))
+    code = f"""
+import resource
+from pathlib import Path
+from reflink.errors import ExportFailed
+from reflink.evaluation.citations import statistics
+from reflink.graph.reading import newest_links
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    list(newest_links(Path({str(path)!r})))
+except ExportFailed as error:
+    print(error)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ": is the disk full?" in found.stdout
+    assert "beside the export" not in found.stdout
 
 
 def test_an_event_is_read_as_its_link(tmp_path: Path) -> None:

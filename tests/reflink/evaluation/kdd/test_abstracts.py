@@ -45,7 +45,7 @@ def test_an_abstract_is_read_to_a_work() -> None:
     assert (work.venue, work.volume, work.fpage, work.year, work.online_year) == ("Z.Phys.", "C64", "275", 1994, 1993)
 
 
-@pytest.mark.parametrize(("printed", "venue", "volume", "page", "year"), [
+@pytest.mark.parametrize(("text", "venue", "volume", "page", "year"), [
     ("Phys.Rev. D60 (1999) 094020", "Phys.Rev.", "D60", "094020", 1999),
     ("Nucl.Phys. B543 (1999) 3-20; Erratum-ibid. B555 (1999) 1", "Nucl.Phys.", "B543", "3", 1999),
     ("Phys. Rev. D 60, 094020 (1999)", "Phys. Rev. D", "60", "094020", 1999),
@@ -53,14 +53,14 @@ def test_an_abstract_is_read_to_a_work() -> None:
     ("JHEP 9907:012,1999", "JHEP", "9907", "012", 1999),
     ("Eur.Phys.J. C8 (1999) 409", "Eur.Phys.J.", "C8", "409", 1999),
 ])  # fmt: skip
-def test_a_place_of_print_is_read_in_the_forms_of_journals(printed: str, venue: str, volume: str, page: str, year: int) -> None:
-    work = _work(Journal_ref=printed)
+def test_a_locator_is_read_in_the_forms_of_journals(text: str, venue: str, volume: str, page: str, year: int) -> None:
+    work = _work(Journal_ref=text)
     assert (work.venue, work.volume, work.fpage, work.year) == (venue, volume, page, year)
 
 
-@pytest.mark.parametrize("printed", ["", "submitted", "to appear in the proceedings", "Ph.D. thesis"])
-def test_a_text_without_place_of_print_gives_none(printed: str) -> None:
-    work = _work(Journal_ref=printed)
+@pytest.mark.parametrize("text", ["", "submitted", "to appear in the proceedings", "Ph.D. thesis"])
+def test_a_text_without_locator_gives_none(text: str) -> None:
+    work = _work(Journal_ref=text)
     assert (work.volume, work.fpage, work.year) == (None, None, 2000)
 
 
@@ -89,8 +89,8 @@ def test_the_name_of_the_file_and_its_number_take_the_place_of_missing_lines() -
 
 @given(st.text(max_size=300), st.text(max_size=80), st.text(max_size=80))
 @settings(max_examples=examples(200))
-def test_any_text_is_read(text: str, authors: str, printed: str) -> None:
-    for each in (text, f"Authors: {authors}\nJournal-ref: {printed}\nTitle: {text}"):
+def test_any_text_is_read(text: str, authors: str, journal: str) -> None:
+    for each in (text, f"Authors: {authors}\nJournal-ref: {journal}\nTitle: {text}"):
         assert read_abstract(each, "9912001", "hep-ph").ids.arxiv
 
 

@@ -57,7 +57,7 @@ def test_plain_tex_and_plain_text_are_read_and_damaged_files_are_named(tmp_path:
     assert isinstance(second.paper, ReflinkError)
 
 
-def test_papers_are_candidates_by_their_own_titles(tmp_path: Path) -> None:
+def test_papers_are_a_collection_by_their_own_titles(tmp_path: Path) -> None:
     (tmp_path / "9912001").write_text(BIBITEMS)
     (tmp_path / "2").write_bytes(b"%PDF-1.4")
     unread, work = own_works(tmp_path, "hep-ph")

@@ -1,4 +1,4 @@
-"""Edges from sources: by the linker and by the rules."""
+"""Edges from sources: by the linker and by the baselines."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from reflink.catalog import Catalog
 from reflink.entities import Ids, Inferred, Reference, Work
+from reflink.evaluation.kdd.authors import BASELINES, AuthorsAndYear, ByAuthors
 from reflink.evaluation.kdd.graph import Edge
 from reflink.evaluation.kdd.papers import read_sources
-from reflink.evaluation.kdd.rules import RULES, ByAuthors, Rule
 from reflink.evaluation.kdd.run import REFLINK, figures, paper_numbers, predict
 from reflink.linking.linker import Linker
 from tests.reflink.evaluation.kdd.test_papers import BIBITEMS, HEAD
@@ -54,10 +54,11 @@ def test_edges_are_links_to_papers_of_the_archive(catalog: Catalog, tmp_path: Pa
     row = measured["rows"][0]
     assert (row["right"], row["predicted"], row["accuracy"], row["symmetric_difference"]) == (2, 2, 1.0, 2)
     assert (row["recall"], row["recall_reachable"], measured["reachable"]) == (0.5, 2 / 3, 3)
-    assert (measured["placed"], measured["unplaced"], row["recall_placed"], row["recall_unplaced"]) == (3, 0, 2 / 3, None)
+    assert (measured["with_locator"], measured["without_locator"]) == (3, 0)
+    assert (row["recall_with_locator"], row["recall_without_locator"]) == (2 / 3, None)
     for name in ("accuracy", "recall"):
         assert row[f"{name}_interval"][0] <= row[name] <= row[f"{name}_interval"][1]
-    assert [each["approach"] for each in measured["rows"]] == [REFLINK, *(rule.name for rule in RULES)]
+    assert [each["approach"] for each in measured["rows"]] == [REFLINK, *(each.name for each in BASELINES)]
 
 
 def test_without_papers_there_are_no_shares(catalog: Catalog) -> None:
@@ -70,25 +71,25 @@ def cite(*names: str, year: int | None = 1999) -> Reference:
     return Reference(id="c#1.1", citing="c", position=1, inferred=Inferred(last_names=names, year=year))
 
 
-@pytest.mark.parametrize(("names", "year", "rule", "cited"), [
-    (("Meyer",), 1999, Rule("first", 0), None),  # two works of one year
-    (("Meyer", "Schulz"), 1998, Rule("first", 0), "b"),
-    (("Schulz", "Meyer"), 1998, Rule("first", 0), None),
-    (("Schulz", "Meyer"), 1998, Rule("all", 0), "b"),
-    (("Meyer", "Weber"), 1998, Rule("all", 0), None),
-    (("Meyer",), 2000, Rule("first", 2), None),
-    (("Schulz",), 2001, Rule("first", 2), "d"),
-    (("Schulz",), 2004, Rule("first", 2), None),
-    (("Schulz",), 2000, Rule("first", 0), "d"),  # of print, or of the publication online
-    (("Schulz",), None, Rule("first", 0), None),
-    ((), 1999, Rule("all", 0), None),
+@pytest.mark.parametrize(("names", "year", "baseline", "cited"), [
+    (("Meyer",), 1999, AuthorsAndYear("first", 0), None),  # two works of one year
+    (("Meyer", "Schulz"), 1998, AuthorsAndYear("first", 0), "b"),
+    (("Schulz", "Meyer"), 1998, AuthorsAndYear("first", 0), None),
+    (("Schulz", "Meyer"), 1998, AuthorsAndYear("all", 0), "b"),
+    (("Meyer", "Weber"), 1998, AuthorsAndYear("all", 0), None),
+    (("Meyer",), 2000, AuthorsAndYear("first", 2), None),
+    (("Schulz",), 2001, AuthorsAndYear("first", 2), "d"),
+    (("Schulz",), 2004, AuthorsAndYear("first", 2), None),
+    (("Schulz",), 2000, AuthorsAndYear("first", 0), "d"),  # of print, or of the publication online
+    (("Schulz",), None, AuthorsAndYear("first", 0), None),
+    ((), 1999, AuthorsAndYear("all", 0), None),
 ])  # fmt: skip
-def test_a_rule_links_the_only_work_of_authors_and_year(
-    names: tuple[str, ...], year: int | None, rule: Rule, cited: str | None
+def test_a_baseline_links_the_only_work_of_authors_and_year(
+    names: tuple[str, ...], year: int | None, baseline: AuthorsAndYear, cited: str | None
 ) -> None:
     works = ByAuthors([
         Work(id="a", authors=("Meyer",), year=1999), Work(id="c", authors=("Meyer", "Weber"), year=1999),
         Work(id="b", authors=("Meyer", "Schulz"), year=1998), Work(id="d", authors=("Schulz",), year=2001, online_year=2000),
         Work(id="e", authors=("Schulz",), year=None),
     ])  # fmt: skip
-    assert works.link(cite(*names, year=year), rule) == cited
+    assert works.link(cite(*names, year=year), baseline) == cited

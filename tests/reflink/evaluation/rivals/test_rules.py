@@ -58,6 +58,15 @@ def test_unarxive_needs_a_whole_name_of_an_author() -> None:
     assert rule.link([reference(title="Zinc in rice", raw_text="Zinc in rice")])[0].cited is None, "no authors are known"
 
 
+def test_unarxive_finds_names_of_scripts_without_spaces_anywhere() -> None:
+    rule = TitleAndAuthor([work("a", "水稻", "李明"), work("b", "イネ", "たなか")], {})
+    for title, text, cited in (
+        ("水稻", "李明，水稻，1999", "a"), ("水稻", "王伟李明著水稻1999年", "a"), ("水稻", "王伟著水稻", None),
+        ("イネ", "たなか著イネ", "b"),
+    ):  # fmt: skip
+        assert rule.link([reference(title=title, raw_text=text)])[0].cited == cited, text
+
+
 def test_the_own_citation_of_a_paper_does_not_decide_its_ties() -> None:
     works = [work("a", "Iron in rice", "Li"), work("b", "Iron in rice", "Li")]
     query = reference(title="Iron in rice", raw_text="Li. Iron in rice", citing="c")

@@ -1,7 +1,7 @@
 """Baselines: links by the recognised author names and year alone, the first level of the paper's matching.
 
-The paper filters the candidates by the extracted authors and year, and by the years before if no work is left; a network then
-chooses among those that are left. A rule links where exactly one is left, and needs no network.
+The paper filters the works by the extracted authors and year, and by the years before if no work is left; a network then
+chooses among those that are left. A baseline links where exactly one is left, and needs no network.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reflink.entities import Reference, Work
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AuthorsAndYear:
     """``authors``: which authors of a reference the work must have. ``before``: how many years it may be older."""
 
     authors: Literal["first", "all"]
@@ -24,13 +24,15 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """What the rule compares, in words."""
+        """What the baseline compares, in words."""
         years = f" or up to {self.before} years before" if self.before else ""
         return f"{'first author' if self.authors == 'first' else 'all authors'} and year{years}, if one work has them"
 
 
 #: All settings are reported, so that none is chosen with the test's own edges.
-RULES: Final = (Rule("first", 0), Rule("first", 2), Rule("all", 0), Rule("all", 2))
+BASELINES: Final = (
+    AuthorsAndYear("first", 0), AuthorsAndYear("first", 2), AuthorsAndYear("all", 0), AuthorsAndYear("all", 2),
+)  # fmt: skip
 
 
 class ByAuthors:
@@ -47,18 +49,18 @@ class ByAuthors:
                         if at == 0:
                             self._first[word, year].add(work.id)
 
-    def link(self, reference: Reference, rule: Rule) -> str | None:
+    def link(self, reference: Reference, baseline: AuthorsAndYear) -> str | None:
         """Return the id of the only work that fits; None if none or several do, or the reference lacks authors or year."""
         fields = reference.inferred or reference
         names = [words for name in fields.last_names if (words := name_words(name))]
         if not names or fields.year is None:
             return None
-        for year in range(fields.year, fields.year - rule.before - 1, -1):
-            if found := self._having(names, year, rule):
+        for year in range(fields.year, fields.year - baseline.before - 1, -1):
+            if found := self._having(names, year, baseline):
                 return next(iter(found)) if len(found) == 1 else None
         return None
 
-    def _having(self, names: list[tuple[str, ...]], year: int, rule: Rule) -> set[str]:
-        if rule.authors == "first":
+    def _having(self, names: list[tuple[str, ...]], year: int, baseline: AuthorsAndYear) -> set[str]:
+        if baseline.authors == "first":
             return set.intersection(*(self._first.get((word, year), set()) for word in names[0]))
         return set.intersection(*(self._any.get((word, year), set()) for words in names for word in words))

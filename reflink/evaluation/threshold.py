@@ -14,7 +14,7 @@ from reflink.evaluation.outcomes import Outcome
 COSINES: Final = tuple(round(0.5 + 0.01 * step, 2) for step in range(50))
 
 
-def rule_figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
+def threshold_figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
     """Return the figures at ``threshold``, at the threshold with the highest F1, and over COSINES as ``thresholds``.
 
     ``outcomes``: of a policy that links every nearest neighbour, whatever its cosine. A reference below the threshold gets no
