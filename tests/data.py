@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -33,6 +34,10 @@ def jats_folder() -> Path:
         partial = CACHE / f"jats.partial.{os.getpid()}"
         with tarfile.open(archive) as tar:
             tar.extractall(partial, filter="data")
-        (partial / "jats").rename(folder)
-        partial.rmdir()
+        try:
+            (partial / "jats").rename(folder)
+        except OSError:  # another process of the tests unpacked them at the same time
+            if not folder.is_dir():
+                raise
+        shutil.rmtree(partial)
     return folder
