@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
-
-from rich.console import RenderableType
+from typing import Any, Generic, TypeVar
 
 from reflink.cli.keys import END, Keys
 from reflink.terminal import Terminal, styled
@@ -32,10 +30,13 @@ class Buttons:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue(Generic[Q]):
-    """``shown``: a question with its number. ``give`` keeps an answer, ``take`` takes the last one back; both write at once."""
+    """``shown``: what rich prints for a question and its number.
+
+    ``give`` keeps an answer, ``take`` takes the last one back; both write at once.
+    """
 
     buttons: Buttons
-    shown: Callable[[Q, str], RenderableType]
+    shown: Callable[[Q, str], Any]
     give: Callable[[Q, str], None]
     take: Callable[[], None]
 
