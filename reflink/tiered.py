@@ -43,7 +43,8 @@ class Tiered:
 
     def __call__(self, *args: Any) -> Any:
         """Call the compiled kernel, or the plain function if compiling is due and the call is within its limits."""
-        if not _plain_first or self._left <= 0 or (args[0][0] if isinstance(args[0], tuple) else args[0]).size > self._longest:
+        first = args[0][0] if isinstance(args[0], tuple) else args[0]
+        if not _plain_first or self._left <= 0 or first.size > self._longest:
             return self.kernel(*args)
         if self._plain is None:
             if self.kernel.signatures or self._is_cached(args):

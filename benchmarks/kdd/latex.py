@@ -12,8 +12,8 @@ from reflink.entities import Reference, Work
 
 #: Orders of the fields, with the numbers of samples in Table 5.1: authors, journal, year, title.
 ORDERS: Final = {"AJY": 45_000, "TAJY": 4_500, "ATJY": 11_250, "AJYT": 3_130}
-#: Bibliographies and their entries. The numbers of files are those of Tables 5.2 and 5.3, which count the two apart; the
-#: division of the rarer entries among the environments is ours.
+#: Bibliographies and their entries. The numbers of files come from Tables 5.2 and 5.3, one of which counts the bibliographies
+#: and the other the entries; the division of the rarer entries among the environments is ours.
 LISTS: Final = {
     ("thebibliography", "\\bibitem"): 28_278, ("thebibliography", "\\bibit"): 16, ("references", "\\bibitem"): 3_402,
     ("references", "\\item"): 1_016, ("references", "[NUMBER]"): 950, ("ref", "\\ref"): 865, ("ref", "[NUMBER]"): 344,

@@ -1,8 +1,9 @@
 """Measure other methods on the same queries and one core: comparing sorted arrays, scipy's sparse product, tantivy, bm25s.
 
 The first two are exact. tantivy and bm25s (optional packages, of the extra ``bench``) rank by BM25 over trigrams as tokens, and
-their first 100 are scored exactly. They miss the best work if none of these has the best score of all, and some of the best
-five if the five best scores of these are not those of all. Beside them, reflink searches the best five, as the fallback does.
+their first 100 are scored exactly. They miss the best work if no work among these 100 has the best score in the catalog, and
+some of the best five if the five best scores among them differ from the five best in the catalog. reflink also searches the
+best five, as the fallback does.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     python -m benchmarks.siamese --model FOLDER [--works W --references R] [--shares any,most] [--raw-only]
         [--json FILE]
 
-Queries are those of citing papers that no network was trained on. All systems choose among the same candidates: the works that
-share an author with the citation, of its year or else of the three years before. In the closed world the figure is the
+The queries come from citing papers on which no network was trained. All systems choose among the same candidates: the works
+that share an author with the citation, of its year or else of the three years before. In the closed world the figure is the
 accuracy: queries whose best candidate is the target, of all queries; their target is in the catalog, but not always among the
 candidates. In the open world the networks and the trigrams link from the score with the highest F1 on the validation papers,
 the verdict from a probability of 0.5. Which candidates count is chosen by the accuracy on the validation papers, too. Times
@@ -25,14 +25,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import harness
-from benchmarks.siamese.measuring import Asked, accuracy, answers, asked, best_threshold, open_row, reach
+from benchmarks.siamese.measuring import WithCandidates, accuracy, answers, best_threshold, open_row, reach, with_candidates
 from benchmarks.siamese.systems import System, Trigrams, Verdict
 from reflink.entities import Work
 from reflink.evaluation.records import KINDS, Query, read_works
+from reflink.evaluation.rivals.rule import year_of
 from reflink.evaluation.rivals.siamese.candidates import SHARES, AuthorIndex, Share
 from reflink.evaluation.rivals.siamese.pairs import is_in_first_half, part_of, read_known
 from reflink.evaluation.rivals.siamese.rival import Siamese
-from reflink.evaluation.rivals.siamese.texts import extracted_names, extracted_year
+from reflink.evaluation.rivals.siamese.texts import extracted_names
 from reflink.evaluation.rivals.siamese.training import ABOUT, VERSIONS
 from reflink.evaluation.worlds import Groups, World
 from reflink.journals.building import learned
@@ -53,14 +54,14 @@ class Parts:
         self, known: Sequence[Query], index: AuthorIndex, groups: Groups, shares: Sequence[Share], *, raw_only: bool
     ) -> None:
         self.groups, self.shares = groups, shares
-        self._of: dict[tuple[str, World, Share], Asked] = {}
+        self._of: dict[tuple[str, World, Share], WithCandidates] = {}
         for part in ("validation", "test"):
             queries = [query for query in known if query.kind in KINDS and part_of(query.reference.citing) == part]
             for world in _WORLDS:
                 for share in shares:
-                    self._of[part, world, share] = asked(queries, index, groups, world, share, raw_only=raw_only)
+                    self._of[part, world, share] = with_candidates(queries, index, groups, world, share, raw_only=raw_only)
 
-    def of(self, part: str, world: World, share: Share) -> Asked:
+    def of(self, part: str, world: World, share: Share) -> WithCandidates:
         """Return the queries of a part in a world."""
         return self._of[part, world, share]
 
@@ -108,7 +109,7 @@ def measure_systems(systems: Mapping[str, System], parts: Parts) -> dict[str, An
     return rows
 
 
-def microseconds(system: System, of: Asked) -> float:
+def microseconds(system: System, of: WithCandidates) -> float:
     """Return the time of choosing, for a reference, among candidates that were compared before; the search is not included."""
     rows = range(0, len(of.queries), max(1, len(of.queries) // _TIMED))
     part = of.chosen(rows)
@@ -118,12 +119,12 @@ def microseconds(system: System, of: Asked) -> float:
     return round((time.process_time() - began) * 1e6 / len(part.queries), 1)
 
 
-def search_microseconds(index: AuthorIndex, of: Asked, share: Share) -> float:
+def search_microseconds(index: AuthorIndex, of: WithCandidates, share: Share) -> float:
     """Return the time of the search for a reference's candidates, with the extraction of its authors and year."""
     part = of.chosen(range(0, len(of.queries), max(1, len(of.queries) // _TIMED)))
     began = time.process_time()
     for each in part.references:
-        index.candidates(extracted_names(each), extracted_year(each), share)
+        index.candidates(extracted_names(each), year_of(each), share)
     return round((time.process_time() - began) * 1e6 / len(part.references), 1)
 
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.siamese.systems import System
 from reflink.entities import Link, Reference
 from reflink.evaluation.measure import closed_figures, open_figures
 from reflink.evaluation.outcomes import Outcome
 from reflink.evaluation.records import Query, without_identifiers
+from reflink.evaluation.rivals.rule import year_of
 from reflink.evaluation.rivals.siamese.candidates import AuthorIndex, Share
 from reflink.evaluation.rivals.siamese.rival import Answer, best_of
-from reflink.evaluation.rivals.siamese.texts import extracted_names, extracted_year
+from reflink.evaluation.rivals.siamese.texts import extracted_names
 from reflink.evaluation.worlds import Groups, World, hidden
-
-from .systems import System
 
 
 @dataclass(frozen=True)
-class Asked:
+class WithCandidates:
     """Queries of one part of the data with their candidates in a world, and what a system sees of each reference."""
 
     queries: Sequence[Query]
@@ -29,15 +29,15 @@ class Asked:
     candidates: Sequence[Sequence[str]]
     world: World
 
-    def chosen(self, rows: Sequence[int]) -> Asked:
+    def chosen(self, rows: Sequence[int]) -> WithCandidates:
         """Return some of the queries."""
         queries, references = [self.queries[row] for row in rows], [self.references[row] for row in rows]
-        return Asked(queries, references, [self.candidates[row] for row in rows], self.world)
+        return WithCandidates(queries, references, [self.candidates[row] for row in rows], self.world)
 
 
-def asked(
+def with_candidates(
     queries: Sequence[Query], index: AuthorIndex, groups: Groups, world: World, share: Share, *, raw_only: bool = False
-) -> Asked:
+) -> WithCandidates:
     """Return the queries with the candidates of their extracted authors and year, without identifiers.
 
     ``raw_only``: without tagged fields too, so that authors and year come from the taggers.
@@ -46,17 +46,17 @@ def asked(
     if raw_only:
         references = [hidden(reference) for reference in references]
     lacking = groups.removed() if world == "open" else frozenset[str]()
-    found = [index.candidates(extracted_names(each), extracted_year(each), share, lacking) for each in references]
-    return Asked(queries, references, found, world)
+    found = [index.candidates(extracted_names(each), year_of(each), share, lacking) for each in references]
+    return WithCandidates(queries, references, found, world)
 
 
-def answers(system: System, of: Asked) -> list[Answer]:
+def answers(system: System, of: WithCandidates) -> list[Answer]:
     """Return the best candidate of each query."""
     scores = system.scores(of.references, of.candidates)
     return [best_of(ids, part) for ids, part in zip(of.candidates, scores, strict=True)]
 
 
-def outcomes(of: Asked, found: Sequence[Answer], groups: Groups, threshold: float) -> list[Outcome]:
+def outcomes(of: WithCandidates, found: Sequence[Answer], groups: Groups, threshold: float) -> list[Outcome]:
     """Return the outcomes if every best candidate of at least ``threshold`` is linked."""
     made = []
     for query, (best, score) in zip(of.queries, found, strict=True):
@@ -68,7 +68,7 @@ def outcomes(of: Asked, found: Sequence[Answer], groups: Groups, threshold: floa
     return made
 
 
-def accuracy(of: Asked, found: Sequence[Answer], groups: Groups) -> dict[str, Any]:
+def accuracy(of: WithCandidates, found: Sequence[Answer], groups: Groups) -> dict[str, Any]:
     """Return the share of the queries whose best candidate is right, whatever its score, with its interval."""
     figures = closed_figures(outcomes(of, found, groups, 0.0))
     low, high = figures["error_interval"]
@@ -79,7 +79,7 @@ def accuracy(of: Asked, found: Sequence[Answer], groups: Groups) -> dict[str, An
     }
 
 
-def best_threshold(of: Asked, found: Sequence[Answer], groups: Groups) -> float:
+def best_threshold(of: WithCandidates, found: Sequence[Answer], groups: Groups) -> float:
     """Return the score from which links have the highest F1; of several the highest."""
     scores = np.array([answer.score if answer.best is not None else -1.0 for answer in found])
     right = np.array([outcome.right for outcome in outcomes(of, found, groups, 0.0)], dtype=float)
@@ -90,13 +90,13 @@ def best_threshold(of: Asked, found: Sequence[Answer], groups: Groups) -> float:
     return float(scores[order][int(np.argmax(np.where(last, f1, -1.0)))]) if last.any() else 1.0
 
 
-def open_row(of: Asked, found: Sequence[Answer], groups: Groups, threshold: float) -> dict[str, Any]:
+def open_row(of: WithCandidates, found: Sequence[Answer], groups: Groups, threshold: float) -> dict[str, Any]:
     """Return precision, recall, F1 and false links with intervals, and the counts."""
     figures = open_figures(outcomes(of, found, groups, threshold))
     return {"threshold": threshold, **{name: value for name, value in figures.items() if name not in ("methods", "causes")}}
 
 
-def reach(of: Asked, groups: Groups) -> dict[str, float]:
+def reach(of: WithCandidates, groups: Groups) -> dict[str, float]:
     """Return the share of the queries with a target among their candidates, and the mean number of candidates."""
     here = [not set(groups.same(query.truth)).isdisjoint(ids) for query, ids in zip(of.queries, of.candidates, strict=True)]
     sizes = [len(ids) for ids in of.candidates]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from reflink.entities import Reference, Work
 from reflink.evaluation.judges import HeldOut
-from reflink.evaluation.rivals.siamese.rival import Siamese
 from reflink.journals.table import Journals
 from reflink.lexical.pairs import pair_scores
 from reflink.text import reference_text, work_text
@@ -74,6 +73,3 @@ class Verdict:
 def divided(values: NDArray[np.floating], candidates: Sequence[Sequence[str]]) -> list[NDArray[np.floating]]:
     """Return the rows of each reference's candidates, which follow one another in ``values``."""
     return np.split(values, np.cumsum([len(ids) for ids in candidates])[:-1]) if candidates else []
-
-
-__all__ = ["Siamese", "System", "Trigrams", "Verdict", "divided"]

@@ -25,12 +25,14 @@ from reflink.evaluation.worlds import Groups
 from reflink.semantic.index import KIND
 from reflink.storage import checksums, flatfiles
 
-#: Dimensions of the vectors, those of the default encoder.
+#: Dimension of the default encoder's vectors.
 DIM: Final = 384
 
 
 class Protocol(NamedTuple):
-    """``works``: those of a catalog, cited ones first. ``present``: references to them. ``absent``: references held out."""
+    """``works``: all works of a catalog, the cited works first. ``present``: references to works of the catalog. ``absent``:
+    references whose works are held out.
+    """
 
     works: list[Work]
     present: list[Reference]

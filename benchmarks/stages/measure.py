@@ -58,8 +58,8 @@ def microseconds(
 ) -> float:
     """Return microseconds of processor time per reference: the median of ``rounds`` calls, after one uncounted call.
 
-    ``forget`` empties caches of the program before each call. Those of the processor are emptied too, as between the batches
-    of a worker other memory is read; pages of files stay mapped.
+    ``forget`` empties caches of the program before each call. The processor's caches are emptied too, because a worker reads
+    other memory between its batches; pages of files stay mapped.
     """
     other, taken = np.ones(_CACHES), []
     for _ in range(rounds + 1):

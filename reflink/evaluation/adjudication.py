@@ -18,12 +18,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
-from reflink.errors import BadRecord
+from reflink.evaluation import verdict_files
 from reflink.evaluation.bootstrap import intervals
 from reflink.evaluation.outcomes import Outcome
-from reflink.storage import durable
 
 #: Verdicts on an error and their meaning.
 VERDICTS: Final[dict[str, str]] = {
@@ -101,24 +98,12 @@ def read(path: Path) -> list[Judgement]:
 
 def parsed(data: bytes, name: str) -> list[Judgement]:
     """Return the verdicts of a file's content. Raises BadRecord."""
-    found = []
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            judgement = Judgement(**orjson.loads(line))
-        except (orjson.JSONDecodeError, TypeError) as error:
-            raise BadRecord(f"{name}: line {number}: {error}") from None
-        if judgement.verdict not in VERDICTS:
-            raise BadRecord(f"{name}: line {number}: unknown verdict {judgement.verdict!r}: expected {', '.join(VERDICTS)}")
-        found.append(judgement)
-    return found
+    return verdict_files.parsed(data, name, Judgement, VERDICTS)
 
 
 def write(path: Path, judgements: Iterable[Judgement]) -> None:
     """Replace the file atomically."""
-    with durable.replacing(path) as file:
-        file.write(b"".join(orjson.dumps(each.to_dict()) + b"\n" for each in judgements))
+    verdict_files.write(path, (each.to_dict() for each in judgements))
 
 
 def counted(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -18,14 +18,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from reflink.entities import Paper, Reference
 from reflink.errors import BadRecord
+from reflink.evaluation import verdict_files
 from reflink.evaluation.proportions import jeffreys, wilson
 from reflink.evaluation.records import lines, reference_of
 from reflink.graph.rows import Row
-from reflink.storage import durable
 
 #: Verdicts on a link and their meaning.
 VERDICTS: Final[dict[str, str]] = {
@@ -96,22 +94,12 @@ def _references(data: dict[str, Any], wanted: set[str]) -> Iterator[Reference]:
 
 def read(path: Path) -> list[LinkVerdict]:
     """Return the verdicts of a file in order, none if it does not exist. Raises BadRecord with file and line."""
-    found = []
-    for number, data in lines(path) if path.exists() else ():
-        try:
-            verdict = LinkVerdict(**data)
-        except TypeError as error:
-            raise BadRecord(f"{path.name}: line {number}: {error}") from None
-        if verdict.verdict not in VERDICTS:
-            raise BadRecord(f"{path.name}: line {number}: unknown verdict {verdict.verdict!r}: expected {', '.join(VERDICTS)}")
-        found.append(verdict)
-    return found
+    return verdict_files.parsed(path.read_bytes(), path.name, LinkVerdict, VERDICTS) if path.exists() else []
 
 
 def write(path: Path, verdicts: Iterable[LinkVerdict]) -> None:
     """Replace the file atomically."""
-    with durable.replacing(path) as file:
-        file.write(b"".join(orjson.dumps(asdict(each)) + b"\n" for each in verdicts))
+    verdict_files.write(path, map(asdict, verdicts))
 
 
 def accuracy(sample: Sequence[Row], verdicts: Iterable[LinkVerdict]) -> dict[str, Any]:

@@ -33,6 +33,12 @@ def names_of(reference: Reference) -> tuple[str, ...]:
     return reference.last_names or tuple(_read(reference).get("last_names") or ())
 
 
+def year_of(reference: Reference) -> int | None:
+    """Return the year of the cited work, found like the title; None if there is none."""
+    year: int | None = reference.year if reference.year is not None else _read(reference).get("year")
+    return year
+
+
 def _read(reference: Reference) -> dict[str, Any]:
     return read(reference.raw_query, shipped()).fields
 

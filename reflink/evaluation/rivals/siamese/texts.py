@@ -18,9 +18,8 @@ from functools import cached_property
 from typing import Final
 
 from reflink.entities import Reference, Work
+from reflink.evaluation.rivals.rule import names_of
 from reflink.folding import fold, folded_words
-from reflink.recognition.reading import read
-from reflink.recognition.tagger import shipped
 
 SEPARATOR: Final = "#SEP#"
 #: Maximum tokens of a text; longer ones are cut. 95 of 100 citations have fewer.
@@ -36,19 +35,7 @@ def extracted_names(reference: Reference) -> frozenset[str]:
 
     Raises ModelNotFound if the taggers' weights are damaged.
     """
-    names: Iterable[object] = reference.last_names
-    if not reference.last_names and reference.raw_query:
-        found = read(reference.raw_query, shipped()).fields.get("last_names", ())
-        names = found if isinstance(found, tuple) else ()
-    return frozenset(folded for name in names if (folded := fold(str(name))))
-
-
-def extracted_year(reference: Reference) -> int | None:
-    """Return the year of a citation: the tagged one, else the one that the shipped taggers find in its text."""
-    if reference.year is not None or not reference.raw_query:
-        return reference.year
-    year = read(reference.raw_query, shipped()).fields.get("year")
-    return year if isinstance(year, int) else None
+    return frozenset(folded for name in names_of(reference) if (folded := fold(name)))
 
 
 def metadata_tokens(work: Work, *, authors: bool) -> list[str]:

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflink.entities import Reference, Work
+from reflink.evaluation.rivals.rule import year_of
 from reflink.evaluation.rivals.siamese.texts import (
     BUCKETS,
     LONGEST,
@@ -11,7 +12,6 @@ from reflink.evaluation.rivals.siamese.texts import (
     Vocabulary,
     citation_tokens,
     extracted_names,
-    extracted_year,
     metadata_tokens,
 )
 
@@ -47,10 +47,10 @@ def test_authors_and_year_of_an_untagged_citation_come_from_its_text():
     raw = "Livak KJ, Schmittgen TD. Analysis of relative gene expression data. Methods. 2001;25(4):402-408."
     cited = reference(raw)
     assert extracted_names(cited) == {"livak", "schmittgen"}
-    assert extracted_year(cited) == 2001
+    assert year_of(cited) == 2001
     assert extracted_names(reference(raw, "Livak")) == {"livak"}
-    assert extracted_year(reference(raw, year=1999)) == 1999
-    assert (extracted_names(reference("")), extracted_year(reference(""))) == (frozenset(), None)
+    assert year_of(reference(raw, year=1999)) == 1999
+    assert (extracted_names(reference("")), year_of(reference(""))) == (frozenset(), None)
 
 
 def test_a_word_has_one_number_in_both_texts():
